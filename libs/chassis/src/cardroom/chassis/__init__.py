@@ -1,0 +1,1 @@
+"""What every cardroom service shares: settings, logs, metrics, traces, gRPC, database, events, leases."""

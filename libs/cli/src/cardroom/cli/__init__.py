@@ -1,0 +1,1 @@
+"""The cardroom command: play, replay, export, audit, demo."""

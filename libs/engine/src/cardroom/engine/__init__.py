@@ -1,0 +1,1 @@
+"""Poker hands, refereed: pure, typed, no I/O."""

@@ -1,0 +1,1 @@
+"""When time is up: durable turn clocks, time banks and deal timers."""

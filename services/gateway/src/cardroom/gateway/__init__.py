@@ -1,0 +1,1 @@
+"""Who you are: guest sign-in, tokens, signing keys; Envoy is the edge."""

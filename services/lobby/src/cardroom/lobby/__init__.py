@@ -1,0 +1,1 @@
+"""Who sits where: tables on offer, seats, buy-in sagas."""

@@ -1,0 +1,1 @@
+"""What a watcher may see, 30 seconds behind."""

@@ -1,0 +1,1 @@
+"""Deals and referees every hand, and keeps every stack at the table."""

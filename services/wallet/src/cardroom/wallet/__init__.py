@@ -1,0 +1,1 @@
+"""Who has how many chips: the double-entry ledger."""
