@@ -6,6 +6,7 @@ code lives under `cardroom.contracts.<area>.v1` and its imports are rewritten to
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
@@ -24,6 +25,7 @@ MODULE = re.compile(r"\bcardroom\.([a-z]+)\.v1(?=( import|\.[a-z_]+_pb2))")
 
 def generate() -> None:
     """Write every generated file anew; what protoc no longer makes disappears."""
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # where protoc's plug-ins are
     files = sorted(str(path.relative_to(PROTOS)) for path in PROTOS.rglob("*.proto"))
     staging = OUT.parent / "_contracts_staging"
     shutil.rmtree(staging, ignore_errors=True)
