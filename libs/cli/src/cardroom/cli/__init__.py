@@ -1,1 +1,5 @@
 """The cardroom command: play, replay, export, audit, demo."""
+
+from cardroom.cli._group import main
+
+__all__ = ["main"]
