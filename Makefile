@@ -1,0 +1,55 @@
+# The few commands that everyone uses. `make` alone lists them. Nothing has to be installed before but python3 and git:
+# uv is taken from PATH, or brought into .tools/ from PyPI; Postgres and RabbitMQ are containers or Debian packages.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup check fmt test demo play bench clean
+
+UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
+BIN := .venv/bin
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+# What `make test` runs; `make test TESTS=tests/unit` runs a part.
+TESTS ?= tests/unit tests/scenarios tests/integration tests/e2e tests/faults
+# Python code that is checked; generated code is not.
+CODE := libs services tests
+
+help: ## List the commands
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup: $(UV) ## Install everything the project needs, into .venv and from Debian or Docker
+	@echo "… Python packages (uv sync)"
+	@$(UV) sync --locked
+	@$(BIN)/python -m cardroom.local prepare
+
+check: setup ## Lint, format, types, contracts
+	@echo "… ruff";     $(BIN)/ruff check $(CODE) && $(BIN)/ruff format --check $(CODE)
+	@echo "… mypy";     $(BIN)/mypy $(CODE)
+	@echo "… buf";      $(BIN)/python libs/contracts/check_contracts.py
+	@echo "✓ check"
+
+fmt: setup ## Format the code and repair what ruff can repair
+	@$(BIN)/ruff check --fix-only $(CODE); $(BIN)/ruff format $(CODE)
+
+test: setup ## Run every test that needs no cluster, the fast ones first
+	@$(BIN)/pytest $(wildcard $(TESTS))
+
+demo: setup ## Run a whole card room with bots on this machine; HANDS=20 stops after 20 hands and audits
+	@$(BIN)/cardroom demo $(if $(HANDS),--hands $(HANDS))
+
+play: setup ## Sit down at the running demo yourself
+	@$(BIN)/cardroom play
+
+bench: setup ## Measure latency, throughput and idle cost of the whole stack
+	@$(BIN)/python tests/bench/run.py $(BENCH)
+
+clean: ## Remove what the other commands made, and what killed runs left on the machine
+	@[ ! -x $(BIN)/python ] || $(BIN)/python -m cardroom.local clean
+	@rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.tools/bin/uv:
+	@echo "… uv (into .tools/)"
+	@python3 -m venv .tools >/dev/null 2>&1 || { rm -rf .tools; echo "… apt-get install python3-venv"; \
+	  $(SUDO) apt-get -qq update && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends python3-venv >/dev/null \
+	  && python3 -m venv .tools; }
+	@.tools/bin/pip --quiet install uv
