@@ -1,0 +1,120 @@
+"""The settings every service has, read from the environment with the prefix `CARDROOM_<SERVICE>_`.
+
+A service subclasses `ServiceSettings`, sets `service` and its default port, and adds its own fields. The environment is
+read here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeVar
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from cardroom.chassis.errors import SettingsError
+
+S = TypeVar("S", bound="ServiceSettings")
+
+
+def secret(default: Any, description: str) -> Any:
+    """Return a field whose value is never shown: not in a repr, not in an error, not in a log."""
+    return Field(default, description=description, repr=False, json_schema_extra={"secret": True})
+
+
+class ServiceSettings(BaseSettings):
+    """What the chassis needs. Subclass it: `class WalletSettings(ServiceSettings): service = "wallet"`."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+
+    service: ClassVar[str] = "service"
+
+    database_url: str = secret("", "PostgreSQL of this service: postgresql://user:password@host:port/database.")
+    database_pool_max: int = Field(default=10, ge=1, le=200, description="Most connections this process opens.")
+    database_idle_in_transaction_ms: int = Field(
+        default=3000,
+        ge=100,
+        description="The database ends a transaction that sat idle this long, so a stalled process frees its locks.",
+    )
+    amqp_url: str = secret("amqp://guest:guest@127.0.0.1:5672/", "RabbitMQ: amqp://user:password@host:port/vhost.")
+    grpc_host: str = Field(default="127.0.0.1", description="Address the gRPC and ops servers listen on.")
+    grpc_port: int = Field(default=7100, ge=0, le=65535, description="gRPC port; 0 picks a free one.")
+    ops_port: int = Field(
+        default_factory=lambda data: data["grpc_port"] + 1000 if data.get("grpc_port") else 0,
+        ge=0,
+        le=65535,
+        description="Port of /metrics, /healthz and /readyz. Default: the gRPC port + 1000.",
+    )
+    advertise_address: str = Field(
+        default_factory=lambda data: f"127.0.0.1:{data.get('grpc_port', 0)}",
+        description="host:port under which other processes reach this one. Default: 127.0.0.1 and the gRPC port.",
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least level that is logged."
+    )
+    otlp_endpoint: str | None = Field(
+        default=None, description="OTLP/gRPC collector, such as http://127.0.0.1:4317. None: no export."
+    )
+    trace_file: Path | None = Field(default=None, description="File that gets each span as a JSON line. For tests.")
+    trace_sample_ratio: float = Field(default=1.0, ge=0, le=1, description="Share of new traces that are recorded.")
+    jwks_url: str = Field(
+        default="http://127.0.0.1:8151/.well-known/jwks.json", description="Where the token keys are published."
+    )
+    issuer: str = Field(default="https://cardroom.local", description="`iss` that a token must carry.")
+    audience: str = Field(default="cardroom", description="`aud` that a token must carry.")
+    identity_address: str = Field(
+        default="127.0.0.1:7151", description="gRPC address of IdentityService, for service tokens."
+    )
+    client_id: str = Field(
+        default="", description="Name under which this service gets its token. Default: its own name."
+    )
+    client_secret: str = secret("", "Secret of that client.")
+    startup_seconds: float = Field(default=60, ge=0, description="How long to wait at start for the database.")
+    stop_seconds: float = Field(default=10, gt=0, le=60, description="Longest time a stop may take.")
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Give each service its own prefix, so that nobody has to repeat it."""
+        super().__pydantic_init_subclass__(**kwargs)
+        cls.model_config["env_prefix"] = cls.env_prefix()
+
+    @classmethod
+    def env_prefix(cls) -> str:
+        """Return what the names of this service's variables start with."""
+        return f"CARDROOM_{cls.service.upper()}_"
+
+    @property
+    def client_name(self) -> str:
+        """The client id to ask service tokens with."""
+        return self.client_id or self.service
+
+
+def read(cls: type[S]) -> S:
+    """Return the settings from the environment. Raises SettingsError naming every wrong variable."""
+    try:
+        return cls()
+    except ValidationError as error:
+        raise SettingsError("\n".join(_explain(cls, dict(problem)) for problem in error.errors())) from None
+
+
+def load(cls: type[S]) -> S:
+    """Return the settings from the environment; on a wrong one say which, and what is allowed, and exit with 2."""
+    try:
+        return read(cls)
+    except SettingsError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
+
+
+def _explain(cls: type[ServiceSettings], problem: dict[str, Any]) -> str:
+    name = str(problem["loc"][0]) if problem["loc"] else ""
+    variable = f"{cls.env_prefix()}{name.upper()}"
+    field = cls.model_fields.get(name)
+    about = f" ({field.description})" if field and field.description else ""
+    extra = field.json_schema_extra if field else None
+    hidden = isinstance(extra, dict) and bool(extra.get("secret"))
+    value = "a value that is not shown" if hidden else repr(problem.get("input"))
+    if problem["type"] == "missing":
+        return f"{variable} is not set{about}"
+    return f"{variable} is {value}: {problem['msg']}{about}"
