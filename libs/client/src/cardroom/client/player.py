@@ -1,0 +1,130 @@
+"""Everything that a player can do: the lobby, their chips, and tables."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from typing import Final
+
+from cardroom.client.connection import Connection
+from cardroom.client.errors import FailedPreconditionError
+from cardroom.client.sessions import TableSession, WatchSession
+from cardroom.contracts.lobby.v1.lobby_pb2 import (
+    SEATING_STATE_OVER,
+    GetMySeatRequest,
+    GetTableRequest,
+    LeaveTableRequest,
+    LeaveTableResponse,
+    ListTablesRequest,
+    Seating,
+    SitDownRequest,
+    Table,
+)
+from cardroom.contracts.lobby.v1.lobby_pb2_grpc import LobbyServiceStub
+from cardroom.contracts.wallet.v1.types_pb2 import ENTRY_ORDER_NEWEST_FIRST, Entry
+from cardroom.contracts.wallet.v1.wallet_pb2 import (
+    GetBalanceRequest,
+    GetBalanceResponse,
+    ListEntriesRequest,
+    RefillRequest,
+    RefillResponse,
+)
+from cardroom.contracts.wallet.v1.wallet_pb2_grpc import WalletServiceStub
+
+_PAGE_SIZE: Final = 100
+
+
+def new_request_id() -> str:
+    """A key for one logical write: made once, sent with every repeat of it."""
+    return str(uuid.uuid4())
+
+
+class PlayerClient:
+    """A signed-in player. Every call repeats itself safely while the edge cannot answer, and raises CardroomError."""
+
+    def __init__(self, connection: Connection, player_id: str, display_name: str) -> None:
+        """Made by `Client.sign_in_as_guest` and its sisters."""
+        self._connection = connection
+        self._lobby = LobbyServiceStub(connection.channel)
+        self._wallet = WalletServiceStub(connection.channel)
+        self.player_id = player_id
+        self.display_name = display_name
+
+    async def tables(self) -> list[Table]:
+        """The open public tables, by small blind, then name."""
+        found: list[Table] = []
+        request = ListTablesRequest(page_size=_PAGE_SIZE)
+        while True:
+            page = await self._connection.call(self._lobby.ListTables, request)
+            found.extend(page.tables)
+            if not page.next_page_token:
+                return found
+            request = ListTablesRequest(page_size=_PAGE_SIZE, page_token=page.next_page_token)
+
+    async def table(self, table_id: str) -> Table:
+        """One table. Raises NotFoundError/TABLE_UNKNOWN."""
+        answer = await self._connection.call(self._lobby.GetTable, GetTableRequest(table_id=table_id))
+        return answer.table
+
+    async def sit_down(self, table_id: str, buy_in: int, *, seat: int = 0, request_id: str | None = None) -> Seating:
+        """Takes a seat (0: any free one) with chips from the player's Play Chips.
+
+        Raises TABLE_FULL, SEAT_TAKEN, ALREADY_SEATED (metadata: `table_id`, `seat`), BUY_IN_OUT_OF_RANGE (metadata:
+        `min`, `max`), TOO_FEW_CHIPS (metadata: `available`). Pass a `request_id` of your own to repeat across restarts.
+        """
+        request = SitDownRequest(table_id=table_id, seat=seat, buy_in=buy_in, request_id=request_id or new_request_id())
+        answer = await self._connection.call(self._lobby.SitDown, request)
+        return answer.seating
+
+    async def leave(self, table_id: str) -> LeaveTableResponse:
+        """Leaves the table, at once or when the running hand ends (rule 10.3); the answer says which."""
+        return await self._connection.call(self._lobby.LeaveTable, LeaveTableRequest(table_id=table_id))
+
+    async def leave_and_wait(self, table_id: str, *, poll_seconds: float = 0.5) -> int:
+        """Leaves and waits until the seat is free and the chips are back. Returns the chips that went back."""
+        cashed_out = 0
+        while True:
+            try:
+                answer = await self.leave(table_id)
+            except FailedPreconditionError as error:
+                if error.reason == "NOT_SEATED":
+                    return cashed_out
+                raise
+            if answer.seating.state == SEATING_STATE_OVER:
+                return answer.cashed_out
+            await asyncio.sleep(poll_seconds)
+
+    async def my_seat(self) -> Seating | None:
+        """Where the player sits now; None when nowhere."""
+        answer = await self._connection.call(self._lobby.GetMySeat, GetMySeatRequest())
+        return answer.seating if answer.HasField("seating") else None
+
+    async def balance(self) -> GetBalanceResponse:
+        """The player's Play Chips: posted, held, available, and what is at tables."""
+        return await self._connection.call(self._wallet.GetBalance, GetBalanceRequest())
+
+    async def refill(self, *, request_id: str | None = None) -> RefillResponse:
+        """Fills Play Chips up to 2,000, once in 24 h. Raises NOT_BELOW_REFILL, REFILL_TOO_SOON."""
+        return await self._connection.call(
+            self._wallet.Refill, RefillRequest(request_id=request_id or new_request_id())
+        )
+
+    async def statement(self, *, page_size: int = _PAGE_SIZE) -> AsyncIterator[Entry]:
+        """The entries of the player's Play Chips, newest first, fetched page by page as you iterate."""
+        request = ListEntriesRequest(page_size=page_size, order=ENTRY_ORDER_NEWEST_FIRST)
+        while True:
+            page = await self._connection.call(self._wallet.ListEntries, request)
+            for entry in page.entries:
+                yield entry
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def play(self, table_id: str) -> TableSession:
+        """The live table where the player sits. Iterate over it; it opens its stream then."""
+        return TableSession(self._connection, table_id, self.player_id)
+
+    def watch(self, table_id: str) -> WatchSession:
+        """Any public table, 30 s behind."""
+        return WatchSession(self._connection, table_id)
