@@ -20,6 +20,8 @@ PROTOS = HERE.parent.parent / "protos"
 GOOGLEAPIS = Path(annotations_pb2.__file__).parent.parent.parent
 OUT = HERE / "src" / "cardroom" / "contracts"
 KEPT = {"__init__.py", "py.typed"}
+# Errors carry these as `Any`; Envoy can only write them as JSON if it knows them.
+ERROR_PROTOS = ["google/rpc/status.proto", "google/rpc/error_details.proto"]
 MODULE = re.compile(r"\bcardroom\.([a-z]+)\.v1(?=( import|\.[a-z_]+_pb2))")
 
 
@@ -43,6 +45,7 @@ def generate() -> None:
             f"--descriptor_set_out={staging / 'descriptors.binpb'}",
             "--include_imports",
             *files,
+            *ERROR_PROTOS,
         ]
     )
     if code != 0:
