@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
-from cardroom.local import settings
+from cardroom.local import Stack, settings
 from cardroom.local.settings import LocalSettings
 
 _TESTS = Path(__file__).parent
@@ -30,6 +31,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
         if area in _TIMEOUT_SECONDS and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(_TIMEOUT_SECONDS[area]))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the ends of the processes' logs with a test that failed on a running stack."""
+    report = yield
+    stack = getattr(item, "funcargs", {}).get("stack")
+    if report.failed and isinstance(stack, Stack):
+        for name, process in stack.processes.items():
+            report.sections.append((f"the end of {name}'s log", process.tail()))
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -49,7 +49,7 @@ def machine_run(local_settings: LocalSettings) -> Iterator[Run]:
     watchdog = runs.start_watchdog(run)
     yield run
     run.remove()
-    watchdog.communicate()
+    runs.end_watchdog(watchdog)
 
 
 @pytest.fixture(scope="session")

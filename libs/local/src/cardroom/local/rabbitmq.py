@@ -148,7 +148,7 @@ class BinaryRabbitMQ(RabbitMQ):
 
     async def remove(self) -> None:
         """End it and forget its data."""
-        await self.stop()
+        await self.kill()
         if self._epmd is not None:
             await self._epmd.terminate()
         shutil.rmtree(self._folder, ignore_errors=True)

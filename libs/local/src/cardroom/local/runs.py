@@ -22,6 +22,7 @@ from pathlib import Path
 
 LABEL = "cardroom.run"
 _GRACE_SECONDS = 3.0
+_DONE = b"done"
 
 
 class Run:
@@ -75,12 +76,14 @@ class Run:
         if (self.folder / "containers").exists():
             remove_containers(self.id)
             (self.folder / "containers").unlink(missing_ok=True)
-        if keep_logs:
-            for entry in self.folder.iterdir():
-                if entry not in (self.logs, self._owner_file):
-                    shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink(missing_ok=True)
-        else:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        if keep_logs and self.logs.exists():
+            self.logs.rename(self.kept_logs)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def kept_logs(self) -> Path:
+        """Where `remove(keep_logs=True)` leaves the logs; nothing removes them but their reader."""
+        return self.folder.with_name(self.folder.name.replace("run-", "logs-"))
 
     def _end_processes(self) -> None:
         pids = [pid for pid in map(_recorded, self._pids.glob("*")) if pid is not None]
@@ -132,7 +135,7 @@ def remove_stale(parent: Path) -> list[str]:
 
 
 def start_watchdog(run: Run) -> subprocess.Popen[bytes]:
-    """Start the process that removes `run` when this one ends; close its stdin and wait for it when the run is over."""
+    """Start the process that removes `run` when this one ends in whatever way; `end_watchdog` when the run is over."""
     return subprocess.Popen(  # noqa: S603
         [sys.executable, "-I", __file__, str(run.folder)],
         stdin=subprocess.PIPE,
@@ -141,6 +144,15 @@ def start_watchdog(run: Run) -> subprocess.Popen[bytes]:
         start_new_session=True,
         cwd="/",
     )
+
+
+def end_watchdog(watchdog: subprocess.Popen[bytes]) -> None:
+    """Tell it that the run was removed in order."""
+    try:
+        watchdog.communicate(_DONE, timeout=_GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        watchdog.kill()
+        watchdog.wait()
 
 
 def _recorded(file: Path) -> int | None:
@@ -155,9 +167,13 @@ def _recorded(file: Path) -> int | None:
 def _watch(folder: Path) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    sys.stdin.buffer.read()
     run = Run(folder)
-    if folder.exists() and not run.owner_lives():
+    if sys.stdin.buffer.read() == _DONE:
+        return
+    deadline = time.monotonic() + _GRACE_SECONDS  # a dying process closes its pipes before it is dead
+    while folder.exists() and run.owner_lives() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    if folder.exists():
         run.remove()
 
 

