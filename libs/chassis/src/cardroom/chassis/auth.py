@@ -28,15 +28,17 @@ SERVICE_PREFIX: Final = "service:"
 PLAY_SCOPE: Final = "play"
 LEEWAY_SECONDS: Final = 5
 MAX_TOKEN_CHARS: Final = 4096
+MAX_NAME_CHARS: Final = 40
 CACHE_SIZE: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who the verified token says is calling, and what they may do."""
+    """Who the verified token says is calling, and what they may do. `name` is what others see; it may be empty."""
 
     subject: str
     scopes: frozenset[str]
+    name: str = ""
 
     @property
     def is_service(self) -> bool:
@@ -150,7 +152,9 @@ class TokenVerifier:
             raise _invalid("has no subject")
         if not isinstance(scope, str):
             raise _invalid("has a scope that is not a space-separated text")
-        return Caller(subject, frozenset(scope.split())), expires + LEEWAY_SECONDS
+        name = claims.get("name", "")
+        shown = name[:MAX_NAME_CHARS] if isinstance(name, str) else ""
+        return Caller(subject, frozenset(scope.split()), shown), expires + LEEWAY_SECONDS
 
     def _remember(self, token: str, verified: Caller, expires: float) -> None:
         if len(self._verified) >= CACHE_SIZE:
