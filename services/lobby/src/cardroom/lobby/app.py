@@ -1,0 +1,87 @@
+"""The lobby's one composition root."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Final
+
+from prometheus_client import Gauge
+
+from cardroom.chassis import database
+from cardroom.chassis.auth import TokenVerifier
+from cardroom.chassis.bus import EventBus
+from cardroom.chassis.channels import Channels
+from cardroom.chassis.grpc_server import GrpcServer
+from cardroom.chassis.service import App
+from cardroom.contracts.lobby.v1 import lobby_pb2_grpc
+from cardroom.contracts.table.v1 import view_pb2
+from cardroom.lobby import events
+from cardroom.lobby.api import LobbyAdminApi, LobbyApi
+from cardroom.lobby.domain.seating import Seating
+from cardroom.lobby.domain.tables import Table
+from cardroom.lobby.errands import Errands
+from cardroom.lobby.neighbours import GrpcTables, GrpcTimeBanks, GrpcWallet
+from cardroom.lobby.offers import Offers
+from cardroom.lobby.saga import SeatingSaga, TableSaga
+from cardroom.lobby.seats import Seats
+from cardroom.lobby.settings import LobbySettings
+from cardroom.lobby.store import SeatingStore, TableStore
+
+PACKAGE: Final = "cardroom.lobby"
+HOUSEKEEPING_SECONDS: Final = 60.0
+GAMES: Final = frozenset({int(view_pb2.GAME_NO_LIMIT_HOLDEM)})
+
+UNFINISHED: Final = Gauge("cardroom_lobby_unfinished_errands", "Rows with work left, by kind.", ["kind"])
+
+
+async def build(
+    settings: LobbySettings, *, channels: Channels | None = None, verifier: TokenVerifier | None = None
+) -> App:
+    """Make the lobby with all its parts. Tests bring channels and a verifier of their own."""
+    app = App(settings)
+    await database.migrate(settings.database_url, PACKAGE)
+    pool = await database.open_pool(settings, min_size=2)
+    app.add_stop(pool.close)
+    seatings, tables = SeatingStore(pool), TableStore(pool)
+    channels = app.add(channels or Channels(settings))
+    bus = app.add(EventBus(settings.amqp_url, settings.service))
+    table_service = GrpcTables(channels.channel(settings.table_address))
+    seating_saga = SeatingSaga(
+        seatings,
+        GrpcWallet(channels.channel(settings.wallet_address)),
+        table_service,
+        GrpcTimeBanks(channels.channel(settings.clock_address)),
+        now=lambda: datetime.now(UTC),
+    )
+    table_saga = TableSaga(tables, table_service)
+    seating_errands: Errands[Seating] = app.add(
+        Errands("seating", seatings, lambda one: one.seating_id, seating_saga.advance)
+    )
+    table_errands: Errands[Table] = app.add(Errands("table", tables, lambda one: one.table_id, table_saga.advance))
+    seating_saga.wake_in, table_saga.wake_in = seating_errands.wake_in, table_errands.wake_in
+    changes = events.TableChanges(tables, seatings, seating_errands)
+    bus.consume(events.QUEUE, events.BINDINGS, changes.handle, prefetch=500, batch_max=250, batch_wait_ms=50)
+    app.add_task("housekeeping", lambda: _keep_house(tables))
+    offers, seats = Offers(tables, table_errands, GAMES), Seats(seatings, seating_errands)
+    players = (
+        LobbyApi(offers, seats),
+        lobby_pb2_grpc.add_LobbyServiceServicer_to_server,
+        "cardroom.lobby.v1.LobbyService",
+    )
+    operators = (
+        LobbyAdminApi(offers),
+        lobby_pb2_grpc.add_LobbyAdminServiceServicer_to_server,
+        "cardroom.lobby.v1.LobbyAdminService",
+    )
+    app.add(GrpcServer(settings, [players, operators], app.add(verifier or TokenVerifier(settings))))
+    return app
+
+
+async def _keep_house(tables: TableStore) -> None:
+    while True:
+        waiting_seatings, waiting_tables = await tables.count_errands()
+        UNFINISHED.labels("seating").set(waiting_seatings)
+        UNFINISHED.labels("table").set(waiting_tables)
+        await tables.forget_old_hands()
+        await asyncio.sleep(HOUSEKEEPING_SECONDS)

@@ -1,0 +1,164 @@
+"""Every "no" of the lobby, with its status, its stable reason and a sentence that says what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A definite no. `code` is the name of a gRPC status; `metadata` is for programs."""
+
+    code: str
+    reason: str
+    message: str
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+def table_unknown(table_id: str) -> Refusal:
+    """There is no such table on offer."""
+    return Refusal(
+        "NOT_FOUND", "TABLE_UNKNOWN", f"no table {table_id!r} is on offer: list the tables for those that are"
+    )
+
+
+def invalid_table_id(table_id: str) -> Refusal:
+    """A table's id that is no UUID names no table."""
+    return Refusal("NOT_FOUND", "TABLE_UNKNOWN", f"{table_id[:80]!r} is no table's id: a UUID would be")
+
+
+def table_full(table_id: str, seats: int) -> Refusal:
+    """Every seat is taken or reserved."""
+    return Refusal(
+        "FAILED_PRECONDITION", "TABLE_FULL", f"all {seats} seats of table {table_id} are taken: try another table"
+    )
+
+
+def seat_taken(table_id: str, seat: int) -> Refusal:
+    """Somebody has this seat."""
+    return Refusal(
+        "FAILED_PRECONDITION",
+        "SEAT_TAKEN",
+        f"seat {seat} of table {table_id} is taken: choose a free one, or 0 for any",
+    )
+
+
+def already_seated(table_id: str, seat: int) -> Refusal:
+    """One table at a time (rule 10.5)."""
+    return Refusal(
+        "FAILED_PRECONDITION",
+        "ALREADY_SEATED",
+        f"you sit at table {table_id}, seat {seat}: leave it before you sit down elsewhere",
+        {"table_id": table_id, "seat": str(seat)},
+    )
+
+
+def invalid_seat(seat: int, seats: int) -> Refusal:
+    """The table has no seat of this number."""
+    return Refusal(
+        "INVALID_ARGUMENT", "INVALID_SEAT", f"seat {seat} does not exist: 1 to {seats}, or 0 for any free one"
+    )
+
+
+def buy_in_out_of_range(buy_in: int, least: int, most: int) -> Refusal:
+    """The chips to bring are outside the table's limits."""
+    return Refusal(
+        "INVALID_ARGUMENT",
+        "BUY_IN_OUT_OF_RANGE",
+        f"a buy-in of {buy_in} is not allowed here: {least} to {most}",
+        {"min": str(least), "max": str(most)},
+    )
+
+
+def too_few_chips(available: str, buy_in: int) -> Refusal:
+    """The player's Play Chips do not cover the buy-in."""
+    return Refusal(
+        "FAILED_PRECONDITION",
+        "TOO_FEW_CHIPS",
+        f"a buy-in of {buy_in} is more than the {available} Play Chips available",
+        {"available": available},
+    )
+
+
+def request_id_missing(request_id: str) -> Refusal:
+    """A write without a UUID cannot be repeated safely."""
+    shown = request_id[:80]
+    return Refusal(
+        "INVALID_ARGUMENT", "REQUEST_ID_MISSING", f"request_id is {shown!r}: send a UUID, the same one for a repeat"
+    )
+
+
+def request_id_reused(request_id: str) -> Refusal:
+    """The same request id came with other content."""
+    return Refusal(
+        "ALREADY_EXISTS",
+        "REQUEST_ID_REUSED",
+        f"request_id {request_id} was used with other content: send a new UUID for a new request",
+    )
+
+
+def not_seated(table_id: str) -> Refusal:
+    """The player does not sit at this table."""
+    return Refusal("FAILED_PRECONDITION", "NOT_SEATED", f"you do not sit at table {table_id[:80]!r}")
+
+
+def left_before_seated() -> Refusal:
+    """The player asked to leave while the seat was only reserved."""
+    return Refusal("ABORTED", "LEFT_BEFORE_SEATED", "you left before you were seated; your chips are back")
+
+
+def seating_expired(seconds: int) -> Refusal:
+    """The chips could not be brought to the table in time."""
+    return Refusal(
+        "ABORTED",
+        "SEATING_EXPIRED",
+        f"you could not be seated within {seconds} s and the seat was given up; your chips are back: try again",
+    )
+
+
+def seat_refused_by_table(reason: str) -> Refusal:
+    """The table service refused the seat for a reason that players cannot mend."""
+    return Refusal("ABORTED", "SEAT_REFUSED", f"the table refused the seat ({reason}); your chips are back: try again")
+
+
+def hold_refused_by_wallet(reason: str) -> Refusal:
+    """The wallet refused to set the chips aside for a reason other than their number."""
+    return Refusal(
+        "FAILED_PRECONDITION", "CHIPS_REFUSED", f"the wallet does not release the chips ({reason})", {"reason": reason}
+    )
+
+
+def invalid_name(name: str, longest: int) -> Refusal:
+    """A table's name is empty, too long or not printable."""
+    return Refusal(
+        "INVALID_ARGUMENT",
+        "INVALID_NAME",
+        f"{name[:80]!r} is no table's name: 1 to {longest} printable characters, no space at either end",
+    )
+
+
+def invalid_stakes(why: str) -> Refusal:
+    """The stakes contradict the rules."""
+    return Refusal("INVALID_ARGUMENT", "INVALID_STAKES", why)
+
+
+def table_occupied(table_id: str) -> Refusal:
+    """Only an empty table is closed."""
+    return Refusal(
+        "FAILED_PRECONDITION", "TABLE_OCCUPIED", f"table {table_id} has players: it is closed when they have left"
+    )
+
+
+def invalid_page_token() -> Refusal:
+    """Not a token that this lobby gave."""
+    return Refusal(
+        "INVALID_ARGUMENT", "INVALID_PAGE_TOKEN", "page_token is not one from a next_page_token: start without one"
+    )
+
+
+def invalid_page_size(size: int, most: int) -> Refusal:
+    """The page is negative or too big."""
+    return Refusal(
+        "INVALID_ARGUMENT", "INVALID_PAGE_SIZE", f"page_size {size} is not allowed: 1 to {most}, or 0 for the default"
+    )

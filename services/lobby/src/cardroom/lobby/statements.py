@@ -1,0 +1,196 @@
+"""All of the lobby's SQL, by name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# --- errands: rows with work left. A claim lasts a while, so that a killed worker's errand is taken up by another.
+
+CLAIM_SEATING: Final = """
+UPDATE seatings SET claimed_until = now() + $2::interval, revision = revision + 1
+WHERE seating_id = $1 AND due_at IS NOT NULL AND (claimed_until IS NULL OR claimed_until < now())
+RETURNING *
+"""
+
+CLAIM_DUE_SEATINGS: Final = """
+UPDATE seatings SET claimed_until = now() + $2::interval, revision = revision + 1
+WHERE seating_id IN (
+    SELECT seating_id FROM seatings
+    WHERE due_at <= now() AND (claimed_until IS NULL OR claimed_until < now())
+    ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+RETURNING *
+"""
+
+CLAIM_TABLE: Final = """
+UPDATE tables SET claimed_until = now() + $2::interval, revision = revision + 1
+WHERE table_id = $1 AND due_at IS NOT NULL AND (claimed_until IS NULL OR claimed_until < now())
+RETURNING *
+"""
+
+CLAIM_DUE_TABLES: Final = """
+UPDATE tables SET claimed_until = now() + $2::interval, revision = revision + 1
+WHERE table_id IN (
+    SELECT table_id FROM tables
+    WHERE due_at <= now() AND (claimed_until IS NULL OR claimed_until < now())
+    ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+RETURNING *
+"""
+
+COUNT_ERRANDS: Final = """
+SELECT (SELECT count(*) FROM seatings WHERE due_at IS NOT NULL) AS seatings,
+       (SELECT count(*) FROM tables WHERE due_at IS NOT NULL) AS tables
+"""
+
+# --- stays at tables
+
+READ_SEATING: Final = "SELECT * FROM seatings WHERE seating_id = $1"
+
+READ_ACTIVE_SEATING: Final = "SELECT * FROM seatings WHERE player_id = $1 AND step <> 'over'"
+
+READ_PAST_SEATING: Final = """
+SELECT * FROM seatings
+WHERE player_id = $1 AND table_id = $2 AND step = 'over' AND refusal IS NULL AND over_at > now() - $3::interval
+ORDER BY over_at DESC LIMIT 1
+"""
+
+# At rest (seated, or over) there is no errand; otherwise the claim goes on.
+SAVE_SEATING: Final = """
+UPDATE seatings SET
+    step = $3, hold_id = $4, seated_version = $5, wants_out = $6, refusal = $7, final_stack = $8,
+    last_hand_number = $9, cashed_out = $10, attempts = 0, revision = revision + 1,
+    over_at = CASE WHEN $3 = 'over' THEN now() END,
+    due_at = CASE WHEN $11 THEN NULL ELSE now() END,
+    claimed_until = CASE WHEN $11 THEN NULL ELSE now() + $12::interval END
+WHERE seating_id = $1 AND revision = $2
+RETURNING *
+"""
+
+POSTPONE_SEATING: Final = """
+UPDATE seatings SET attempts = attempts + 1, due_at = now() + $3::interval, claimed_until = NULL,
+    revision = revision + 1
+WHERE seating_id = $1 AND revision = $2
+RETURNING *
+"""
+
+ASK_TO_LEAVE: Final = """
+UPDATE seatings SET wants_out = true, due_at = now(), revision = revision + 1
+WHERE player_id = $1 AND table_id = $2 AND step <> 'over'
+RETURNING *
+"""
+
+# The player's stay that is on; `left_version` tells later whether it was this one that ended.
+NOTE_LEFT: Final = """
+UPDATE seatings s SET left_version = d.version, due_at = now(), attempts = 0, revision = revision + 1
+FROM (SELECT table_id, player_id, max(version) AS version
+      FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS t (table_id, player_id, version) GROUP BY 1, 2) d
+WHERE s.table_id = d.table_id AND s.player_id = d.player_id AND s.step <> 'over'
+  AND s.left_version < d.version AND s.seated_version < d.version
+RETURNING s.seating_id
+"""
+
+# --- sitting down
+
+READ_SIT_REQUEST: Final = "SELECT * FROM sit_requests WHERE player_id = $1 AND request_id = $2"
+
+# FOR SHARE: a table is not closed while somebody reserves a seat there.
+LOCK_OPEN_TABLE: Final = "SELECT * FROM tables WHERE table_id = $1 AND state = 'open' FOR SHARE"
+
+# Nothing comes back when the seat or the player's one place is taken; several may race for it.
+RESERVE_SEAT: Final = """
+INSERT INTO seatings (seating_id, table_id, player_id, display_name, seat, buy_in, step, due_at, claimed_until)
+SELECT $1::uuid, $2::uuid, $3::uuid, $4::text, free.seat, $6::bigint, 'reserved', now(), now() + $7::interval
+FROM (SELECT n AS seat FROM generate_series(1, $8::int) AS n
+      WHERE ($5::int = 0 OR n = $5)
+        AND NOT EXISTS (SELECT FROM seatings WHERE table_id = $2::uuid AND seat = n AND step <> 'over')
+      ORDER BY n LIMIT 1) free
+ON CONFLICT DO NOTHING
+RETURNING *
+"""
+
+RECORD_SIT_REQUEST: Final = """
+INSERT INTO sit_requests (player_id, request_id, table_id, seat, buy_in, seating_id, refusal)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT DO NOTHING
+RETURNING request_id
+"""
+
+COUNT_TAKEN: Final = "SELECT count(*) FROM seatings WHERE table_id = $1 AND step <> 'over'"
+
+# --- tables
+
+ADD_TABLE: Final = """
+INSERT INTO tables (table_id, request_id, name, game, small_blind, big_blind, ante, min_buy_in, max_buy_in, seats,
+                    asked, state, due_at, claimed_until)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'opening', now(), NULL)
+ON CONFLICT (request_id) DO NOTHING
+"""
+
+READ_TABLE_BY_REQUEST: Final = "SELECT * FROM tables WHERE request_id = $1"
+
+READ_TABLE: Final = "SELECT * FROM tables WHERE table_id = $1"
+
+LOCK_TABLE: Final = "SELECT * FROM tables WHERE table_id = $1 FOR UPDATE"
+
+BEGIN_CLOSING: Final = """
+UPDATE tables SET state = 'closing', due_at = now(), claimed_until = NULL, attempts = 0, revision = revision + 1
+WHERE table_id = $1
+"""
+
+SAVE_TABLE: Final = """
+UPDATE tables SET state = $3, refusal = $4, attempts = 0, due_at = NULL, claimed_until = NULL, revision = revision + 1
+WHERE table_id = $1 AND revision = $2
+RETURNING *
+"""
+
+POSTPONE_TABLE: Final = """
+UPDATE tables SET attempts = attempts + 1, due_at = now() + $3::interval, claimed_until = NULL, revision = revision + 1
+WHERE table_id = $1 AND revision = $2
+RETURNING *
+"""
+
+# --- the offer. Hand numbers have no gaps, so that two look-ups in an index count an hour's hands.
+
+_OFFER: Final = """
+SELECT t.*,
+    coalesce((SELECT array_agg(s.seat) FROM seatings s WHERE s.table_id = t.table_id AND s.step <> 'over'),
+             '{}') AS taken_seats,
+    coalesce((SELECT round(avg(pot_total)) FROM (SELECT pot_total FROM hands h WHERE h.table_id = t.table_id
+                                          ORDER BY hand_number DESC LIMIT 50) last), 0)::bigint AS average_pot,
+    coalesce((SELECT max(hand_number) FROM hands h WHERE h.table_id = t.table_id)
+           - (SELECT hand_number FROM hands h WHERE h.table_id = t.table_id AND h.ended_at > now() - interval '1 hour'
+              ORDER BY ended_at LIMIT 1) + 1, 0) AS hour_hands,
+    coalesce(extract(epoch FROM now() - t.first_hand_at), 0)::float8 AS played_seconds
+FROM tables t
+"""
+
+OFFERS_FROM_START: Final = _OFFER + "WHERE t.state = 'open' ORDER BY t.small_blind, t.name, t.table_id LIMIT $1"
+
+OFFERS_AFTER: Final = (
+    _OFFER
+    + """WHERE t.state = 'open' AND (t.small_blind, t.name, t.table_id) > ($2, $3, $4)
+ORDER BY t.small_blind, t.name, t.table_id LIMIT $1"""
+)
+
+OFFER_OF: Final = _OFFER + "WHERE t.table_id = $1 AND t.state = 'open'"
+
+# --- played hands
+
+ADD_HANDS: Final = """
+INSERT INTO hands (table_id, hand_number, pot_total, ended_at)
+SELECT d.table_id, d.hand_number, d.pot_total, d.ended_at
+FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::timestamptz[])
+     AS d (table_id, hand_number, pot_total, ended_at)
+JOIN tables USING (table_id)
+ON CONFLICT DO NOTHING
+"""
+
+NOTE_FIRST_HANDS: Final = """
+UPDATE tables t SET first_hand_at = d.at
+FROM (SELECT table_id, min(at) AS at FROM unnest($1::uuid[], $2::timestamptz[]) AS h (table_id, at) GROUP BY 1) d
+WHERE t.table_id = d.table_id AND t.first_hand_at IS NULL
+"""
+
+FORGET_OLD_HANDS: Final = """
+DELETE FROM hands h USING (SELECT table_id, max(hand_number) AS last FROM hands GROUP BY 1) n
+WHERE h.table_id = n.table_id AND h.hand_number <= n.last - 50 AND h.ended_at < now() - interval '1 hour'
+"""
