@@ -1,0 +1,178 @@
+"""Opening and closing a table, sitting down, sitting out, coming back, leaving (rules 3.4, 10.1 to 10.3)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from cardroom.contracts.table.v1.table_pb2 import ComeBackResponse, SitOutResponse
+from cardroom.contracts.table.v1.view_pb2 import STATUS_REASON_PLAYER, PlayerSeated, Stakes, TimeBankChanged
+from cardroom.engine import blinds
+from cardroom.table.domain.commands import CloseTable, ComeBack, EndSeating, OpenTable, SeatPlayer, SetTimeBank, SitOut
+from cardroom.table.domain.dealing import GAMES
+from cardroom.table.domain.ending import remove
+from cardroom.table.domain.errors import RefusalKind, Refused
+from cardroom.table.domain.playing import leave_hand
+from cardroom.table.domain.schedule import reschedule
+from cardroom.table.domain.state import Seat
+from cardroom.table.domain.step import EndedSeating, Step
+from cardroom.table.domain.view import seat_view
+
+__all__ = [
+    "check_stakes",
+    "close_table",
+    "come_back",
+    "end_seating",
+    "open_table",
+    "seat_player",
+    "set_bank",
+    "sit_out",
+]
+
+MOST_SEATS: Final = 9
+MOST_CHIPS: Final = 1 << 50
+"""Far above any stack; far below where 64-bit sums of a table's chips end."""
+
+
+def check_stakes(stakes: Stakes) -> None:
+    """Refuse stakes that no hand can be played for, saying which amount is wrong."""
+    wrong = ""
+    if stakes.game not in GAMES:
+        wrong = f"game {stakes.game} is not dealt here"
+    elif not 2 <= stakes.seats <= MOST_SEATS:
+        wrong = f"seats {stakes.seats}: a table has 2 to {MOST_SEATS}"
+    elif stakes.small_blind < 1 or stakes.big_blind != 2 * stakes.small_blind:
+        wrong = f"blinds {stakes.small_blind}/{stakes.big_blind}: the small one is at least 1, the big one twice it"
+    elif not 0 <= stakes.ante <= stakes.big_blind:
+        wrong = f"ante {stakes.ante}: from 0 to the big blind"
+    elif not stakes.big_blind <= stakes.min_buy_in <= stakes.max_buy_in <= MOST_CHIPS:
+        wrong = (
+            f"buy-in {stakes.min_buy_in} to {stakes.max_buy_in}: from at least the big blind, the least first, "
+            f"to at most {MOST_CHIPS}"
+        )
+    if wrong:
+        raise Refused(RefusalKind.INVALID, "INVALID_STAKES", wrong)
+
+
+def open_table(step: Step, command: OpenTable) -> None:
+    """A new table, or a repeat with the same content."""
+    state = step.state
+    if state.version and (state.name != command.name or state.stakes != command.stakes):
+        text = f"table {state.table_id} is open under the name {state.name!r} with other stakes or name: use a new id"
+        raise Refused(RefusalKind.EXISTS, "TABLE_DIFFERS", text)
+
+
+def close_table(step: Step, _: CloseTable) -> None:
+    """Close an empty table for good."""
+    state = step.state
+    if state.seats:
+        text = f"{len(state.seats)} player(s) sit at the table: it closes when it is empty"
+        raise Refused(RefusalKind.PRECONDITION, "TABLE_OCCUPIED", text)
+    state.is_closed = True
+
+
+def seat_player(step: Step, command: SeatPlayer) -> None:
+    """Put a player with chips on a seat. The chips are new to the table."""
+    state = step.state
+    stay = state.seat_of_stay(command.seating_id)
+    if stay is not None:
+        if (stay.player_id, stay.number) != (command.player_id, command.seat):
+            text = f"seating {command.seating_id} is of another player or seat: use a new id"
+            raise Refused(RefusalKind.EXISTS, "SEATING_DIFFERS", text)
+        return
+    _check_seat(step, command)
+    seat = Seat(
+        number=command.seat,
+        seating_id=command.seating_id,
+        player_id=command.player_id,
+        display_name=command.display_name,
+        stack=command.stack,
+        time_bank_ms=command.time_bank_ms,
+    )
+    state.seats[seat.number] = seat
+    # The seat may have been known by another player's debts.
+    state.positions = blinds.leave(state.positions, seat.number)
+    step.brought += seat.stack
+    step.tell(player_seated=PlayerSeated(seat=seat_view(state, seat, seat.stack)))
+    reschedule(step, state.pace.pause_ms)
+
+
+def _check_seat(step: Step, command: SeatPlayer) -> None:
+    state = step.state
+    if state.is_closed:
+        raise Refused(RefusalKind.PRECONDITION, "TABLE_CLOSED", "the table is closed: choose another")
+    if not 1 <= command.seat <= state.stakes.seats:
+        text = f"seat {command.seat}: the table's seats are 1 to {state.stakes.seats}"
+        raise Refused(RefusalKind.INVALID, "SEAT_UNKNOWN", text)
+    if not 1 <= command.stack <= MOST_CHIPS:
+        text = f"stack {command.stack}: bring 1 to {MOST_CHIPS} chips"
+        raise Refused(RefusalKind.INVALID, "INVALID_STACK", text)
+    if command.seat in state.seats:
+        raise Refused(RefusalKind.PRECONDITION, "SEAT_TAKEN", f"seat {command.seat} is taken: choose another")
+    if state.seat_of(command.player_id) is not None:
+        text = "the player sits at this table already: one seat for each player"
+        raise Refused(RefusalKind.PRECONDITION, "SEAT_TAKEN", text)
+
+
+def end_seating(step: Step, command: EndSeating) -> EndedSeating | None:
+    """End a stay: at once, or when the running hand ends (10.3), and then the answer is None for now."""
+    state = step.state
+    seat = state.seat_of_stay(command.seating_id)
+    if seat is None:
+        ended = EndedSeating(command.seating_id, False, 0, 0)
+        step.ended.append(ended)
+        return ended
+    if state.is_in_hand(seat.number):
+        if not seat.is_leaving:
+            seat = step.change_seat(seat, is_leaving=True, is_played_at_once=True)
+            step.tell_status(seat, STATUS_REASON_PLAYER)
+            leave_hand(step, seat)
+        return next((ended for ended in step.ended if ended.seating_id == command.seating_id), None)
+    ended = remove(step, seat)
+    reschedule(step, state.pace.pause_ms)
+    return ended
+
+
+def sit_out(step: Step, command: SitOut) -> SitOutResponse:
+    """Sit out from the next hand on (10.1)."""
+    seat = _seat_of(step, command.player_id)
+    if not seat.is_sitting_out and not seat.is_leaving:
+        seat = step.change_seat(seat, is_sitting_out=True)
+        step.tell_status(seat, STATUS_REASON_PLAYER)
+        reschedule(step, step.state.pace.pause_ms)
+    return SitOutResponse(status=step.state.status_of(seat), version=_version(step))
+
+
+def come_back(step: Step, command: ComeBack) -> ComeBackResponse:
+    """Play again, by 3.4; turns of the running hand are the player's own again (9.4)."""
+    state = step.state
+    seat = _seat_of(step, command.player_id)
+    if seat.is_sitting_out and not seat.is_leaving:
+        if not seat.stack:
+            text = "you have no chips at this table: leave and sit down with a new buy-in"
+            raise Refused(RefusalKind.PRECONDITION, "OUT_OF_CHIPS", text)
+        seat = step.change_seat(seat, is_sitting_out=False, is_played_at_once=False, timeouts=0)
+        step.tell_status(seat, STATUS_REASON_PLAYER)
+        reschedule(step, state.pace.pause_ms)
+    return ComeBackResponse(status=state.status_of(seat), version=_version(step))
+
+
+def set_bank(step: Step, command: SetTimeBank) -> bool:
+    """A time bank has a new content. Answers whether the call was stale."""
+    seat = step.state.seat_of(command.player_id)
+    if seat is None or command.generation <= seat.time_bank_generation:
+        return True
+    step.change_seat(seat, time_bank_ms=command.left_ms, time_bank_generation=command.generation)
+    step.tell(time_bank_changed=TimeBankChanged(seat=seat.number, time_bank_left_ms=command.left_ms))
+    return False
+
+
+def _seat_of(step: Step, player_id: str) -> Seat:
+    seat = step.state.seat_of(player_id)
+    if seat is None:
+        raise Refused(RefusalKind.PERMISSION, "NOT_SEATED", "you do not sit at this table: sit down first")
+    return seat
+
+
+def _version(step: Step) -> int:
+    """The version that the answer belongs to."""
+    return step.state.version + (1 if step.events else 0)
