@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass, field
 from random import Random
-from typing import Final
+from typing import Final, Protocol
 
 from cardroom.client.bots.decide import Style, decide
 from cardroom.client.client import Client
 from cardroom.client.errors import CardroomError
+from cardroom.client.following import Update
 from cardroom.client.player import PlayerClient
 from cardroom.client.sessions import TableSession, check, fold
 from cardroom.client.view import hand_player
@@ -34,11 +36,29 @@ class BotSettings:
     """How it plays."""
 
 
+class BotObserver(Protocol):
+    """Sees what a bot sees and how fast it is served, for those who show or measure a table."""
+
+    def updated(self, table: TableSession, update: Update) -> None:
+        """The bot's view of its table has moved on."""
+        ...
+
+    def acted(self, seconds: float) -> None:
+        """An action was answered, after so long."""
+        ...
+
+
 class BotPlayer:
     """Plays at one table until it is cancelled. `hands`, `actions` and `refusals` count what it did."""
 
     def __init__(
-        self, client: Client, table_id: str, name: str, rng: Random, settings: BotSettings | None = None
+        self,
+        client: Client,
+        table_id: str,
+        name: str,
+        rng: Random,
+        settings: BotSettings | None = None,
+        observer: BotObserver | None = None,
     ) -> None:
         """Does nothing yet; `run` does. Give each bot its own seeded `rng`. Bots may share a client's connection."""
         self._client = client
@@ -46,6 +66,7 @@ class BotPlayer:
         self._name = name
         self._rng = rng
         self._settings = settings or BotSettings()
+        self._observer = observer
         self._player: PlayerClient | None = None
         self.hands = 0
         self.actions = 0
@@ -104,6 +125,8 @@ class BotPlayer:
     async def _play(self, player: PlayerClient) -> None:
         async with player.play(self._table_id) as table:
             async for update in table:
+                if self._observer is not None:
+                    self._observer.updated(table, update)
                 self.hands += sum(1 for event in update.events if event.HasField("hand_ended"))
                 if table.turn is not None:
                     await self._take_turn(table, table.turn)
@@ -120,9 +143,12 @@ class BotPlayer:
         shortest, longest = self._settings.think_seconds
         if longest > 0:
             await asyncio.sleep(self._rng.uniform(shortest, longest))
+        began = time.perf_counter()
         try:
             await table.act(action)
             self.actions += 1
+            if self._observer is not None:
+                self._observer.acted(time.perf_counter() - began)
         except CardroomError as refusal:
             if refusal.reason not in _OVERTAKEN:
                 raise
