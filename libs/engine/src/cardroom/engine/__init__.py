@@ -1,7 +1,8 @@
 """Poker hands, refereed: no-limit hold'em and pot-limit Omaha by the house rules.
 
-Pure: no I/O, no clock, no randomness of its own. `Hand` plays a hand, `blinds` moves the button, `shuffle` shuffles with
-randomness that is passed in, `phh` reads and writes PHH hand histories. Numbers in docstrings, such as 5.6, are rules.
+Pure: no I/O, no clock, no randomness of its own. `Hand` plays a hand, `blinds` moves the button, `shuffle` shuffles
+with randomness that is passed in, `phh` (imported by itself) reads and writes PHH hand histories. Numbers in
+docstrings, such as 5.6, are rules.
 """
 
 from cardroom.engine import blinds, cards, events, shuffle

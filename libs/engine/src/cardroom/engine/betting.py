@@ -1,7 +1,7 @@
 """A round of betting: whose turn it is, what they may do, and when it ends (§4 to §7).
 
-Players are numbered by their place left of the button: 0 is the first to act after the flop, the last has (or is nearest to)
-the button. One Betting lasts a whole hand; `next_street` opens the next round.
+Players are numbered by their place left of the button: 0 is the first to act after the flop, the last has (or is
+nearest to) the button. One Betting lasts a whole hand; `next_street` opens the next round.
 """
 
 from __future__ import annotations
@@ -127,8 +127,7 @@ class Betting:
         if not left:
             self.able -= 1
         raised = amount - self.wager
-        if raised > self.full_raise:
-            self.full_raise = raised
+        self.full_raise = max(self.full_raise, raised)
         self.bets[player] = self.wager = self.seen[player] = amount
         self.raiser = player
         self._wait_for(player + 1)
@@ -194,7 +193,7 @@ class Betting:
         )
 
     def _presets(self, low: int, high: int) -> Presets:
-        """Wager to match + fraction of the pot after the call, down to a unit, kept between smallest and largest (7.2)."""
+        """Wager to match + fraction of the pot after the call, down to a unit, within the legal range (7.2)."""
         pot, unit = self.pot_after_call(), self.unit
 
         def preset(quarters: int) -> int:

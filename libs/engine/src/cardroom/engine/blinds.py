@@ -1,7 +1,7 @@
 """The button and the blinds (§3): pure functions over seat numbers.
 
-Keep a `Positions` for each table, ask `next_positions` before each hand, and store the plan's `positions` when the hand is dealt.
-Tell it with `leave` and `move` when a player gives up or changes a seat between two hands.
+Keep a `Positions` for each table, ask `next_positions` before each hand, and store the plan's `positions` when the hand
+is dealt. Tell it with `leave` and `move` when a player gives up or changes a seat between two hands.
 """
 
 from __future__ import annotations
@@ -131,11 +131,15 @@ def _dead_button(
     elif not _between(button, small, big):
         # After a heads-up hand the last small blind may be the next big blind: the button goes behind the small blind.
         button = _previous(small, dealt_in)
-    debts = {
-        seat: _debt_after(before.debt(seat), seat, passed=_between(last_big, seat, big), small=small)
-        for seat in seats
-        if seat not in dealt_in
-    }
+    debts = {}
+    for seat in seats:
+        debt = before.debt(seat)
+        if seat in dealt_in:
+            debts[seat] = NO_DEBT
+        elif debt == Debt.MOVED and seats[seat]:
+            debts[seat] = debt  # waiting, they miss nothing that they owe
+        else:
+            debts[seat] = _debt_after(debt, passed=_between(last_big, seat, big), on_small=seat == small)
     return DealPlan(
         button=button,
         small_blind_seat=small if small in dealt_in and small not in posters else None,
@@ -143,7 +147,7 @@ def _dead_button(
         dealt_in=tuple(dealt_in),
         waiting=tuple([seat for seat in able if seat not in dealt_in]),
         posts=tuple(_posts(before, posters)),
-        positions=Positions(button, small, big, {**debts, **dict.fromkeys(dealt_in, NO_DEBT)}),
+        positions=Positions(button, small, big, debts),
     )
 
 
@@ -154,9 +158,9 @@ def _is_due(before: Positions, seat: int, button: int, big: int) -> bool:
     return seat == big or not debt
 
 
-def _debt_after(debt: Debt, seat: int, *, passed: bool, small: int) -> Debt:
+def _debt_after(debt: Debt, *, passed: bool, on_small: bool) -> Debt:
     """What a player who is not dealt in owes after this hand's blinds."""
-    missed = (Debt.BIG if passed else NO_DEBT) | (Debt.SMALL if seat == small else NO_DEBT)
+    missed = (Debt.BIG if passed else NO_DEBT) | (Debt.SMALL if on_small else NO_DEBT)
     return (debt & ~Debt.MOVED) | missed if missed else debt
 
 

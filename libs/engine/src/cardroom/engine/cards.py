@@ -1,7 +1,8 @@
 """Cards: whole numbers inside, text outside.
 
-A card is `4 * rank + suit`, rank 0 (deuce) to 12 (ace), suit 0 to 3 in the order clubs, diamonds, hearts, spades: the order
-in which 8.8 ranks suits, and the numbering of the hand-rank library. `UNKNOWN` (-1, text `??`) stands for a card that a record does not tell.
+A card is `4 * rank + suit`, rank 0 (deuce) to 12 (ace), suit 0 to 3 in the order clubs, diamonds, hearts, spades: the
+order in which 8.8 ranks suits, and the numbering of the hand-rank library. `UNKNOWN` (-1, text `??`) stands for a card
+that a record does not tell.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -39,9 +40,9 @@ class Post:
 class HandConfig:
     """One hand, before the deal. Checked when made; raises ConfigError.
 
-    `seats` holds (seat number, stack) of everyone dealt in, by ascending seat number; `button` may be an empty seat (3.1);
-    `small_blind_seat` is None when the small blind is dead. `unit` is the betting unit, the small blind by default (7.1), and
-    `min_bet` the smallest bet, the big blind by default (5.2).
+    `seats` holds (seat number, stack) of everyone dealt in, by ascending seat number; `button` may be an empty seat
+    (3.1); `small_blind_seat` is None when the small blind is dead. `unit` is the betting unit, the small blind by
+    default (7.1), and `min_bet` the smallest bet, the big blind by default (5.2).
     """
 
     game: Game
@@ -56,7 +57,7 @@ class HandConfig:
     posts: tuple[Post, ...] = ()
     min_bet: int = 0
     order: tuple[int, ...] = field(init=False, repr=False, compare=False, default=())
-    """The seats dealt in, from the first left of the button to the button: the order of the deal and of the odd chips."""
+    """The seats dealt in, left of the button first: the order of the deal and of the odd chips."""
 
     def __post_init__(self) -> None:
         numbers = [seat for seat, _ in self.seats]
@@ -75,7 +76,7 @@ class HandConfig:
             raise ConfigError(f"{count} player(s) dealt in: a hand needs at least two (2.4)")
         if self.game.rules.cards_needed(count) > 52:
             raise ConfigError(f"{count} players: one deck is too small for {self.game.value}")
-        if any(a >= b for a, b in zip(numbers, numbers[1:], strict=False)):
+        if any(a >= b for a, b in itertools.pairwise(numbers)):
             raise ConfigError(f"seats {numbers} are not in ascending order, each once")
         if min(stack for _, stack in self.seats) < 1:
             raise ConfigError(f"stacks {dict(self.seats)}: everyone dealt in needs at least 1 chip")

@@ -63,8 +63,8 @@ class PhhUnsupported(PhhError):
 class IllegalAction(EngineError):
     """A refused action. The hand is unchanged.
 
-    `reason` is stable and meant for programs, the message for people. `legal` is what the actor may do (None when nobody
-    is to act) and `nearest` holds the closest legal totals around a refused amount (7.1), smallest first.
+    `reason` is stable and meant for programs, the message for people. `legal` is what the actor may do (None when
+    nobody is to act) and `nearest` holds the closest legal totals around a refused amount (7.1), smallest first.
     """
 
     reason = "ILLEGAL_ACTION"

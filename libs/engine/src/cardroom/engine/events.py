@@ -1,7 +1,7 @@
 """What happens in a hand, as small immutable facts.
 
-Everything but HoleCardsGiven is public, and no public type has a field that could hold a hidden card (2.6). Seats are seat
-numbers, amounts are chips. A hand's events, in order, are enough to rebuild it: `Hand.from_events`.
+Everything but HoleCardsGiven is public, and no public type has a field that could hold a hidden card (2.6). Seats are
+seat numbers, amounts are chips. A hand's events, in order, are enough to rebuild it: `Hand.from_events`.
 """
 
 from __future__ import annotations

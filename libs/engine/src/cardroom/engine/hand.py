@@ -44,8 +44,8 @@ class Status(Enum):
 class Hand:
     """A hand being played. Make one with `Hand.start`; never share one between threads.
 
-    Two hands are equal when everything that has happened in them is equal, hole cards included. Cards still in the deck are not
-    compared: they have not happened.
+    Two hands are equal when everything that has happened in them is equal, hole cards included. Cards still in the deck
+    are not compared: they have not happened.
     """
 
     __slots__ = (
@@ -83,9 +83,9 @@ class Hand:
     ) -> tuple[Hand, list[ev.Event]]:
         """Start with cards that were dealt elsewhere.
 
-        Where `deal` lacks board cards, the hand stops at `cards_due` and waits for `deal_board`. With `declared_showdown` it
-        waits at the showdown for `show`, `muck` and `finish_showdown`, instead of following 8.5 by itself. Without `record`
-        no events are made.
+        Where `deal` lacks board cards, the hand stops at `cards_due` and waits for `deal_board`. With
+        `declared_showdown` it waits at the showdown for `show`, `muck` and `finish_showdown`, instead of following 8.5
+        by itself. Without `record` no events are made.
         """
         hand = cls.__new__(cls)
         rules = config.game.rules
@@ -150,8 +150,8 @@ class Hand:
     def from_events(cls, events: Iterable[ev.Event], deck: Sequence[Card] | None = None) -> Hand:
         """Rebuild a hand from everything it has told so far, private events included.
 
-        The rules decide again and every event must come out as recorded, else HistoryMismatch. Events do not tell the cards
-        still in the deck: with the `deck` of the hand it can be played on; without, it stops where cards are due.
+        The rules decide again and every event must come out as recorded, else HistoryMismatch. Events do not tell the
+        cards still in the deck: with the `deck` of the hand it can be played on; without, it stops where cards are due.
         """
         recorded = list(events)
         if not recorded or not isinstance(recorded[0], ev.HandStarted):
@@ -260,6 +260,8 @@ class Hand:
             self._tell_action(seat, ActionKind.BET if opening else ActionKind.RAISE, added)
 
     def _refuse_turn(self, seat: int) -> None:
+        if self._due:
+            raise NotYourTurn(f"seat {seat} cannot act: {self._due} board cards are due first")
         if self.actor is None:
             raise HandIsOver(f"seat {seat} cannot act: nobody is to act in this hand any more")
         if seat not in self._index:
@@ -525,6 +527,12 @@ class Hand:
         return self._order[waiting[0]] if waiting and not self._over else None
 
     @property
+    def to_call(self) -> int:
+        """What the actor would have to add to match the wager, their stack aside; 0 when a check is legal."""
+        betting = self._betting
+        return betting.wager - betting.bets[betting.waiting[0]] if betting.waiting else 0
+
+    @property
     def cards_due(self) -> int:
         """Board cards that the hand waits for; 0 in a hand that was started with a deck."""
         return self._due
@@ -582,7 +590,7 @@ class Hand:
         return self._betting.started[player] - self._betting.stacks[player]
 
     def pots(self) -> tuple[Pot, ...]:
-        """Main pot and side pots as they stand, this street's wagers included; as they were won once the hand is over."""
+        """Main pot and side pots as they stand, this street's wagers included; once over, as they were won."""
         pots: Iterable[Pot | showdown.Award] = self._pots if self._over else self._split()
         order = self._order
         return tuple([Pot(pot.amount, tuple([order[player] for player in pot.eligible])) for pot in pots])

@@ -22,7 +22,7 @@ class LegalActions:
 
     seat: int
     call_amount: int | None
-    """Chips that a call adds now (all-in for less included); None when there is nothing to call, and then check is legal."""
+    """Chips that a call adds now (all-in for less included); None when there is nothing to call: check is legal."""
     raise_min: int | None
     """Smallest total of a bet or raise; None when neither is legal."""
     raise_max: int | None
@@ -64,7 +64,7 @@ class LegalActions:
         return amount in (low, high) or amount % self.unit == 0
 
     def around(self, amount: int) -> tuple[int, ...]:
-        """The legal totals next to `amount`, below and above: one or two, `amount` itself if legal, none without a raise."""
+        """The legal totals below and above `amount`: one or two, `amount` itself if legal, none without a raise."""
         low, high = self.raise_min, self.raise_max
         if low is None or high is None:
             return ()

@@ -19,9 +19,9 @@ class Pot:
 def split(paid: Sequence[int], dead: int, live: Sequence[int], all_in: Collection[int]) -> list[Pot]:
     """Cut the chips into the main pot and the side pots, in the order they arose.
 
-    `paid[i]` is what player i put in, `dead` main-pot money of nobody's account, `live` who can still win, `all_in` which of them
-    have no chips left. Only an all-in player limits what they can win, so each of their totals ends a pot; whoever
-    still has chips is in every pot. Folded chips lie where their size puts them.
+    `paid[i]` is what player i put in, `dead` main-pot money of nobody's account, `live` who can still win, `all_in`
+    which of them have no chips left. Only an all-in player limits what they can win, so each of their totals ends a
+    pot; whoever still has chips is in every pot. Folded chips lie where their size puts them.
     """
     caps = sorted({paid[player] for player in all_in})
     if any(player not in all_in for player in live):

@@ -1,8 +1,9 @@
-"""The one door to the hand-rank library. Ranks are whole numbers, 1 the best; equal hands have equal ranks (8.6, 6.2)."""
+"""The one door to the hand-rank library. Ranks are whole numbers, 1 the best; equal hands have equal ranks (8.6)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
 from phevaluator.evaluator import evaluate_7cards
 from phevaluator.evaluator_omaha import evaluate_omaha_cards
 

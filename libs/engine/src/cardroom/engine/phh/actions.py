@@ -1,0 +1,83 @@
+"""The words of PHH actions: `d dh p1 AhKd`, `d db 2c3c4c`, `p3 cbr 250`, `p1 sm`."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from functools import lru_cache
+from typing import NamedTuple
+
+from cardroom.engine import cards
+from cardroom.engine.actions import FOLD, Fold, RaiseTo
+from cardroom.engine.errors import PhhError, PhhUnsupported
+
+__all__ = ["Step", "Verb", "parse"]
+
+
+class Verb(IntEnum):
+    """What a step does."""
+
+    ACT = 0
+    CHECK_OR_CALL = 1
+    DEAL_HOLE = 2
+    DEAL_BOARD = 3
+    SHOW = 4
+    MUCK = 5
+    NOTHING = 6
+
+
+class Step(NamedTuple):
+    """One action of a record; `seat` is the player's number, 1 for p1."""
+
+    verb: Verb
+    seat: int = 0
+    action: Fold | RaiseTo | None = None
+    cards: tuple[int, ...] = ()
+
+
+@lru_cache(maxsize=1 << 16)
+def parse(text: str) -> Step:
+    """A PHH action. Raises PhhError for what is none, PhhUnsupported for those of games not played here."""
+    words = text.partition("#")[0].split()
+    match words:
+        case []:
+            return Step(Verb.NOTHING)
+        case ["d", "db", dealt]:
+            return Step(Verb.DEAL_BOARD, cards=cards.parse(dealt))
+        case ["d", "dh", player, dealt]:
+            return Step(Verb.DEAL_HOLE, _seat(player), cards=cards.parse(dealt))
+        case [player, "f"]:
+            return Step(Verb.ACT, _seat(player), FOLD)
+        case [player, "cc"]:
+            return Step(Verb.CHECK_OR_CALL, _seat(player))
+        case [player, "cbr", amount]:
+            return Step(Verb.ACT, _seat(player), RaiseTo(_amount(amount)))
+        case [player, "sm"]:
+            return Step(Verb.MUCK, _seat(player))
+        case [player, "sm", "-"]:
+            return Step(Verb.SHOW, _seat(player))
+        case [player, "sm", shown]:
+            return Step(Verb.SHOW, _seat(player), cards=cards.parse(shown))
+        case [_, "pb" | "sd", *_]:
+            raise PhhUnsupported(f"{text!r} belongs to a game that is not played here")
+        case _:
+            raise PhhError(f"{text!r} is not a PHH action")
+
+
+def _seat(player: str) -> int:
+    if player[:1] != "p" or not player[1:].isdecimal() or player[1] == "0":
+        raise PhhError(f"{player!r} is not a player; players are p1 to pN")
+    return int(player[1:])
+
+
+def _amount(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        amount = float(text)
+    except ValueError:
+        raise PhhError(f"{text!r} is not an amount of chips") from None
+    if amount != int(amount):
+        raise PhhUnsupported(f"{text!r} holds a part of a chip; chips are whole here")
+    return int(amount)
