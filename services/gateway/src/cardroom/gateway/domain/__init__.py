@@ -1,0 +1,1 @@
+"""Decisions about names, sessions, clients and keys: pure, time passed in."""

@@ -1,0 +1,128 @@
+"""The edge's settings, read from the environment with the prefix `CARDROOM_EDGE_`."""
+
+from __future__ import annotations
+
+import ipaddress
+import sys
+from typing import Annotated, ClassVar, Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+Addresses = Annotated[tuple[str, ...], NoDecode]
+
+
+class EdgeSettings(BaseSettings):
+    """What the Envoy configuration is made from. Lists are written with commas: `10.0.0.1:7101,10.0.0.2:7101`."""
+
+    PREFIX: ClassVar[str] = "CARDROOM_EDGE_"
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
+
+    host: str = Field("127.0.0.1", description="Address that clients reach.")
+    port: int = Field(8080, ge=1, le=65535, description="Port for gRPC, gRPC-Web and JSON alike.")
+    admin_host: str = Field("127.0.0.1", description="Address of Envoy's admin page. Never reachable by clients.")
+    admin_port: int = Field(9901, ge=1, le=65535, description="Port of Envoy's admin page.")
+    concurrency: int = Field(1, ge=1, le=64, description="Envoy's worker threads: 1 on small machines.")
+
+    gateway_addresses: Addresses = Field(("127.0.0.1:7151",), description="gRPC addresses, host:port, with commas.")
+    table_addresses: Addresses = Field(("127.0.0.1:7101",), description="As above; a DNS name may stand for many.")
+    lobby_addresses: Addresses = Field(("127.0.0.1:7111",), description="As above.")
+    wallet_addresses: Addresses = Field(("127.0.0.1:7121",), description="As above.")
+    clock_addresses: Addresses = Field(("127.0.0.1:7131",), description="As above.")
+    spectator_addresses: Addresses = Field(("127.0.0.1:7141",), description="As above.")
+
+    jwks_url: str = Field("http://127.0.0.1:8151/.well-known/jwks.json", description="Where the token keys are.")
+    jwks_cache_seconds: int = Field(60, ge=1, le=600, description="How long fetched keys are used.")
+    issuer: str = Field("https://cardroom.local", description="`iss` that a token must carry.")
+    audience: str = Field("cardroom", description="`aud` that a token must carry.")
+
+    cors_origins: Addresses = Field(
+        ("http://localhost:*", "http://127.0.0.1:*"),
+        description="Origins of web clients, with commas; `*` at the end stands for anything, alone for any origin.",
+    )
+    request_bytes_max: int = Field(1024 * 1024, ge=1024, le=16 * 1024 * 1024, description="Largest request.")
+    timeout_seconds: float = Field(15, gt=0, le=300, description="Longest time of a call that is not a stream.")
+    stream_idle_seconds: float = Field(
+        30,
+        ge=11,
+        le=3600,
+        description="A stream that carries nothing for this long is dead: heartbeats come every 5 s.",
+    )
+    keepalive_seconds: float = Field(10, ge=5, le=60, description="How often idle HTTP/2 connections are pinged.")
+    health_check_seconds: float = Field(1, ge=0.1, le=30, description="How often each replica is asked for its health.")
+    connections_max: int = Field(10_000, ge=1, description="Client connections open at once.")
+    streams_per_connection_max: int = Field(2000, ge=1, le=100_000, description="Calls on one connection at once.")
+
+    rate_per_second: int = Field(10_000, ge=1, description="Requests a second through this Envoy, all together.")
+    connection_rate_per_second: int = Field(1000, ge=1, description="Requests a second on one client connection.")
+    sign_in_rate_per_second: int = Field(100, ge=1, description="Sign-ins a second through this Envoy.")
+    sign_in_address_rate_per_minute: int = Field(60, ge=1, description="Sign-ins a minute from one client address.")
+    trusted_proxies: int = Field(
+        0,
+        ge=0,
+        le=10,
+        description="Proxies before Envoy that write X-Forwarded-For; 0: the connection is the client's.",
+    )
+
+    access_log: bool = Field(False, description="Whether each call is logged, as JSON, without tokens or bodies.")
+    otlp_endpoint: str | None = Field(None, description="OTLP/gRPC collector for traces, http://host:port. None: none.")
+    trace_sample_percent: float = Field(100, ge=0, le=100, description="Share of new traces that are recorded.")
+    drain_seconds: int = Field(5, ge=0, le=600, description="How long a stop waits for clients to go elsewhere.")
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _split(cls, value: object, info: object) -> object:
+        name = getattr(info, "field_name", "")
+        if isinstance(value, str) and name.endswith(("_addresses", "cors_origins")):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @model_validator(mode="after")
+    def _addresses_are_addresses(self) -> Self:
+        for name in type(self).model_fields:
+            if name.endswith("_addresses"):
+                for address in getattr(self, name):
+                    host_and_port(address)
+                if not getattr(self, name):
+                    raise ValueError(f"{self.PREFIX}{name.upper()} is empty: give at least one host:port")
+        url_address(self.jwks_url)
+        if self.otlp_endpoint is not None:
+            url_address(self.otlp_endpoint)
+        return self
+
+
+def load() -> EdgeSettings:
+    """Return the settings from the environment; on a wrong one say which, and what is allowed, and exit with 2."""
+    try:
+        return EdgeSettings()  # type: ignore[call-arg,unused-ignore]
+    except ValidationError as error:
+        for problem in error.errors():
+            name = EdgeSettings.PREFIX + str(problem["loc"][0]).upper() if problem["loc"] else "settings"
+            print(f"{name} is {problem.get('input')!r}: {problem['msg']}", file=sys.stderr)
+        sys.exit(2)
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """Return the two parts of `host:port`. Raises ValueError for anything else."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise ValueError(f"{address!r} is not host:port")
+    return host.strip("[]"), int(port)
+
+
+def url_address(url: str) -> tuple[str, int]:
+    """Return the host and port of an http URL. Raises ValueError for anything else."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError(f"{url!r} is not an http URL")
+    return parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def is_literal(host: str) -> bool:
+    """Whether `host` is an IP address, not a name to be looked up."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
