@@ -126,9 +126,6 @@ def _action_taken(view: PublicView, event: ActionTaken) -> None:
         _count_pots(view)
         return
     _put_in(view, event.seat, event.added, event.street_total - player.street_total)
-    if event.is_all_in:
-        player.status = PLAYER_STATUS_ALL_IN
-        _count_pots(view)
 
 
 def _street_dealt(view: PublicView, event: StreetDealt) -> None:
@@ -157,17 +154,23 @@ def _cards_mucked(view: PublicView, event: CardsMucked) -> None:
 
 
 def _pot_awarded(view: PublicView, event: PotAwarded) -> None:
+    if event.pot_index == len(view.hand.pots):
+        # Everything went back uncalled: an empty pot is won all the same.
+        view.hand.pots.add(amount=event.amount, eligible_seats=[win.seat for win in event.wins])
     for win in event.wins:
         seat = seat_of(view, win.seat)
         if seat is not None:
             seat.stack += win.amount
+            _judge_all_in(view, seat)
 
 
 def _hand_ended(view: PublicView, event: HandEnded) -> None:
     view.hand.ClearField("turn")
     view.hand.is_over = True
     for outcome in event.outcomes:
-        _set_stack(view, outcome.seat, outcome.stack)
+        seat = _set_stack(view, outcome.seat, outcome.stack)
+        if seat is not None:
+            _judge_all_in(view, seat)
 
 
 def _time_bank_started(view: PublicView, event: TimeBankStarted) -> None:
@@ -224,9 +227,15 @@ def _put_in(view: PublicView, seat_number: int, added: int, added_to_street: int
     seat.stack -= added
     player.hand_total += added
     player.street_total += added_to_street
-    if player.status == PLAYER_STATUS_IN and seat.stack == 0:
-        player.status = PLAYER_STATUS_ALL_IN
+    _judge_all_in(view, seat)
     _count_pots(view)
+
+
+def _judge_all_in(view: PublicView, seat: SeatView) -> None:
+    """All-in is who has no chips behind: also again and no longer, when chips come back."""
+    player = hand_player(view, seat.seat)
+    if player is not None and player.status != PLAYER_STATUS_FOLDED:
+        player.status = PLAYER_STATUS_IN if seat.stack else PLAYER_STATUS_ALL_IN
 
 
 def _count_pots(view: PublicView) -> None:
@@ -235,10 +244,11 @@ def _count_pots(view: PublicView) -> None:
     view.hand.pots.extend(pots)
 
 
-def _set_stack(view: PublicView, seat_number: int, stack: int) -> None:
+def _set_stack(view: PublicView, seat_number: int, stack: int) -> SeatView | None:
     seat = seat_of(view, seat_number)
     if seat is not None:
         seat.stack = stack
+    return seat
 
 
 def _replace_seats(view: PublicView, seats: list[SeatView]) -> None:

@@ -58,6 +58,7 @@ class BotPlayer:
         name: str,
         rng: Random,
         settings: BotSettings | None = None,
+        *,
         observer: BotObserver | None = None,
     ) -> None:
         """Does nothing yet; `run` does. Give each bot its own seeded `rng`. Bots may share a client's connection."""

@@ -52,6 +52,7 @@ def hand_view(state: TableState, hand: Hand) -> pb.HandView:
     """A hand as everyone sees it."""
     config = hand.config
     shown = hand.face_up
+    mucked = hand.result.mucked if hand.result is not None else ()
     return pb.HandView(
         hand_number=state.hand_number,
         button_seat=config.button,
@@ -65,7 +66,7 @@ def hand_view(state: TableState, hand: Hand) -> pb.HandView:
                 seat=seat,
                 street_total=hand.street_contribution(seat),
                 hand_total=hand.contribution(seat),
-                status=_STATUSES[hand.status(seat)],
+                status=pb.PLAYER_STATUS_FOLDED if seat in mucked else _STATUSES[hand.status(seat)],
                 shown_cards=text(shown[seat]) if seat in shown else "",
                 hole_card_count=config.game.rules.hole_cards,
             )
