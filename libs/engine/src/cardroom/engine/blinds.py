@@ -92,7 +92,7 @@ def next_positions(
     """Places for the next hand; None when fewer than two can play (2.4).
 
     `seats` tells for every occupied seat whether its player can play the next hand; `draw(n)` picks a number below n at
-    random (used for the first button only); `posting` are seats that chose to post what they missed rather than wait (3.8).
+    random (used for the first button only); `posting` are seats that post what they missed, not waiting (3.8).
     """
     able = sorted(seat for seat, plays in seats.items() if plays)
     if len(able) < 2:
@@ -101,11 +101,11 @@ def next_positions(
         return _around(able[draw(len(able))], able, seats)
     if button is Button.MOVING:
         return _around(_next(positions.button, able), able, seats)
-    return _dead_button(positions, positions.small_blind, positions.big_blind, able, seats, posting)
+    return _dead_button(positions, positions.small_blind, positions.big_blind, seats, posting)
 
 
 def _around(button: int, able: list[int], seats: Mapping[int, bool]) -> DealPlan:
-    """Everyone able is dealt in, the blinds are the two left of the button; between two, the button is the small blind."""
+    """Everyone able is dealt in, the blinds are the two left of the button; between two, the button has the small."""
     small = button if len(able) == 2 else _next(button, able)
     big = _next(small, able)
     debts = {seat: NO_DEBT if plays else Debt.BIG for seat, plays in seats.items()}
@@ -116,10 +116,10 @@ def _dead_button(
     before: Positions,
     last_small: int,
     last_big: int,
-    able: list[int],
     seats: Mapping[int, bool],
     posting: Collection[int],
 ) -> DealPlan:
+    able = sorted(seat for seat, plays in seats.items() if plays)
     big = _next(last_big, able)
     button, small = last_small, last_big
     posters = [seat for seat in able if seat in posting and seat != big and before.debt(seat) & (Debt.BIG | Debt.SMALL)]
@@ -184,7 +184,7 @@ def _previous(seat: int, seats: Collection[int]) -> int:
 
 
 def _between(start: int, seat: int, end: int) -> bool:
-    """Whether `seat` comes strictly between the others, going left from `start`. From a seat to itself is a full round."""
+    """Whether `seat` comes strictly between the others, going left from `start`. A seat to itself is a full round."""
     if start < end:
         return start < seat < end
     return seat > start or seat < end

@@ -22,6 +22,7 @@ __all__ = [
     "NotYourTurn",
     "NothingToCall",
     "PhhError",
+    "PhhHalfChips",
     "PhhUnsupported",
     "ShowdownError",
     "UnknownCardNeeded",
@@ -29,42 +30,64 @@ __all__ = [
 
 
 class EngineError(Exception):
-    """The root of what this library raises on purpose."""
+    """The root of what this library raises on purpose. `reason` is stable and meant for programs."""
+
+    reason = "ENGINE_ERROR"
 
 
 class ConfigError(EngineError):
     """A hand cannot be played with this configuration."""
 
+    reason = "BAD_CONFIG"
+
 
 class CardsError(EngineError):
     """Text or numbers that are not cards, or cards where none are due."""
+
+    reason = "BAD_CARDS"
 
 
 class UnknownCardNeeded(CardsError):
     """A showdown needs a card that the record does not give."""
 
+    reason = "UNKNOWN_CARD_NEEDED"
+
 
 class ShowdownError(EngineError):
     """A hand shown or mucked by someone who has none to show, or too early."""
+
+    reason = "BAD_SHOWDOWN"
 
 
 class HistoryMismatch(EngineError):
     """Recorded events that the rules do not lead to."""
 
+    reason = "HISTORY_MISMATCH"
+
 
 class PhhError(EngineError):
     """A PHH document that cannot be read."""
 
+    reason = "BAD_PHH"
+
 
 class PhhUnsupported(PhhError):
-    """A readable PHH hand of a kind that this engine does not play (variant, half chips, run it twice)."""
+    """A readable PHH hand of a kind that this engine does not play, such as another variant."""
+
+    reason = "PHH_UNSUPPORTED"
+
+
+class PhhHalfChips(PhhUnsupported):
+    """A PHH hand recorded in parts of a chip. Chips are whole here, and are not rounded."""
+
+    reason = "PHH_HALF_CHIPS"
 
 
 class IllegalAction(EngineError):
     """A refused action. The hand is unchanged.
 
-    `reason` is stable and meant for programs, the message for people. `legal` is what the actor may do (None when
-    nobody is to act) and `nearest` holds the closest legal totals around a refused amount (7.1), smallest first.
+    `legal` is what the actor may do (None when nobody is to act) and `nearest` holds the closest legal totals around a
+    refused amount (7.1), smallest first.
     """
 
     reason = "ILLEGAL_ACTION"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cardroom.engine import cards
 from cardroom.engine.actions import FOLD, Fold, RaiseTo
-from cardroom.engine.errors import PhhError, PhhUnsupported
+from cardroom.engine.errors import PhhError, PhhHalfChips, PhhUnsupported
 
 __all__ = ["Step", "Verb", "parse"]
 
@@ -37,30 +37,30 @@ class Step(NamedTuple):
 @lru_cache(maxsize=1 << 16)
 def parse(text: str) -> Step:
     """A PHH action. Raises PhhError for what is none, PhhUnsupported for those of games not played here."""
-    words = text.partition("#")[0].split()
-    match words:
+    match text.partition("#")[0].split():
         case []:
-            return Step(Verb.NOTHING)
+            step = Step(Verb.NOTHING)
         case ["d", "db", dealt]:
-            return Step(Verb.DEAL_BOARD, cards=cards.parse(dealt))
+            step = Step(Verb.DEAL_BOARD, cards=cards.parse(dealt))
         case ["d", "dh", player, dealt]:
-            return Step(Verb.DEAL_HOLE, _seat(player), cards=cards.parse(dealt))
+            step = Step(Verb.DEAL_HOLE, _seat(player), cards=cards.parse(dealt))
         case [player, "f"]:
-            return Step(Verb.ACT, _seat(player), FOLD)
+            step = Step(Verb.ACT, _seat(player), FOLD)
         case [player, "cc"]:
-            return Step(Verb.CHECK_OR_CALL, _seat(player))
+            step = Step(Verb.CHECK_OR_CALL, _seat(player))
         case [player, "cbr", amount]:
-            return Step(Verb.ACT, _seat(player), RaiseTo(_amount(amount)))
+            step = Step(Verb.ACT, _seat(player), RaiseTo(_amount(amount)))
         case [player, "sm"]:
-            return Step(Verb.MUCK, _seat(player))
+            step = Step(Verb.MUCK, _seat(player))
         case [player, "sm", "-"]:
-            return Step(Verb.SHOW, _seat(player))
+            step = Step(Verb.SHOW, _seat(player))
         case [player, "sm", shown]:
-            return Step(Verb.SHOW, _seat(player), cards=cards.parse(shown))
+            step = Step(Verb.SHOW, _seat(player), cards=cards.parse(shown))
         case [_, "pb" | "sd", *_]:
             raise PhhUnsupported(f"{text!r} belongs to a game that is not played here")
         case _:
             raise PhhError(f"{text!r} is not a PHH action")
+    return step
 
 
 def _seat(player: str) -> int:
@@ -79,5 +79,5 @@ def _amount(text: str) -> int:
     except ValueError:
         raise PhhError(f"{text!r} is not an amount of chips") from None
     if amount != int(amount):
-        raise PhhUnsupported(f"{text!r} holds a part of a chip; chips are whole here")
+        raise PhhHalfChips(f"{text!r} holds a part of a chip; chips are whole here")
     return int(amount)

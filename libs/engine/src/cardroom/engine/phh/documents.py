@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cardroom.engine.errors import PhhError, PhhUnsupported
+from cardroom.engine.errors import PhhError, PhhHalfChips, PhhUnsupported
 
 __all__ = ["PhhHand", "dumps", "loads", "read"]
 
@@ -26,7 +26,7 @@ class PhhHand:
     """False: antes are main-pot money. True: an all-in player can win only as much ante as they paid (8.1)."""
     antes: tuple[int, ...]
     blinds: tuple[int, ...]
-    """Blinds and straddles; in heads-up hands small blind first, as PHH has it. Negative: a live post of a missed blind."""
+    """Blinds and straddles, the small blind first between two players too. Negative: a missed blind, posted live."""
     min_bet: int
     stacks: tuple[int, ...]
     actions: tuple[str, ...]
@@ -71,10 +71,10 @@ def _chips(name: str, values: Any) -> tuple[int, ...]:
     """Whole chips. A record in fractions of a chip is another unit of account: told apart, never rounded."""
     if not isinstance(values, list):
         raise PhhError(f"{name} {values!r}: a list of chips is expected")
-    if all([type(value) is int for value in values]):
+    if all(type(value) is int for value in values):
         return tuple(values)
     if any(isinstance(value, float) and value != int(value) for value in values):
-        raise PhhUnsupported(f"{name} {values} holds parts of a chip; chips are whole here")
+        raise PhhHalfChips(f"{name} {values} holds parts of a chip; chips are whole here")
     if not all(type(value) in (int, float) for value in values):
         raise PhhError(f"{name} {values}: chips are numbers")
     return tuple([int(value) for value in values])
@@ -127,9 +127,9 @@ def _label(name: str) -> str | int:
 
 
 def _plain_fields(body: str) -> dict[str, Any] | None:
-    """The fields of a hand in the plain form that PHH writers write: one a line, in literals that TOML and JSON share.
+    """The fields of a hand in the plain form that PHH writers write: one a line, in literals TOML and JSON share.
 
-    None for anything else, which is then left to the TOML reader. This is ten times as fast, and most of a replay's time.
+    None for anything else, which is left to the TOML reader: that takes ten times as long.
     """
     if '"' in body or "\\" in body or "#" in body or "null" in body:
         return None

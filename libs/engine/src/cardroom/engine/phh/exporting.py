@@ -22,8 +22,9 @@ _WORDS = {ActionKind.FOLD: "f", ActionKind.CHECK: "cc", ActionKind.CALL: "cc"}
 def export(events: Iterable[ev.Event], *, players: Mapping[int, str] | None = None) -> str:
     """The events of a finished hand as a `.phh` document.
 
-    Hole cards that the events do not give are written `????`: what a reader may see is decided by what is passed in (11.8).
-    `players` are names by seat. Raises PhhError when the hand is not over, PhhUnsupported for posts that PHH cannot tell.
+    Hole cards that the events do not give are written `????`: what a reader may see is decided by what is passed in
+    (11.8). `players` are names by seat. Raises PhhError when the hand is not over, PhhUnsupported for posts that PHH
+    cannot tell.
     """
     told = list(events)
     if not told or not isinstance(told[0], ev.HandStarted) or not isinstance(told[-1], ev.HandEnded):
@@ -54,9 +55,7 @@ def _antes(config: HandConfig, place: Mapping[int, int]) -> list[int]:
     antes = [config.ante] * len(place)
     dead = _has_dead_money(config)
     if dead and config.ante and any(stack < config.ante for _, stack in config.seats):
-        raise PhhUnsupported(
-            "PHH tells antes as dead money or as trimmed, and this hand has a short ante and dead money"
-        )
+        raise PhhUnsupported("PHH cannot tell a short ante beside dead money")
     for post in config.posts:
         if post.kind in (BlindKind.DEAD, BlindKind.DEAD_ANTE):
             antes[place[post.seat]] += post.amount

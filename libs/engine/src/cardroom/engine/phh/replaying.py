@@ -9,7 +9,7 @@ from cardroom.engine.actions import CALL, CHECK
 from cardroom.engine.cards import UNKNOWN, Card, text
 from cardroom.engine.config import BlindKind, HandConfig, Post
 from cardroom.engine.deal import Deal
-from cardroom.engine.errors import CardsError, EngineError, IllegalAction, PhhUnsupported, ShowdownError
+from cardroom.engine.errors import CardsError, EngineError, PhhUnsupported, ShowdownError
 from cardroom.engine.games import Game
 from cardroom.engine.hand import Hand, Status
 from cardroom.engine.legal import LegalActions
@@ -104,30 +104,36 @@ class ReplayResult:
 def replay(record: PhhHand, *, decisions: bool = True) -> ReplayResult:
     """Play a record through the engine. What is wrong with it is told in the result, not raised."""
     result = ReplayResult(record.label, record.finishing_stacks)
-    at: int | None = None
     try:
-        config = config_of(record)
-        at, holes = _hole_cards(record, config)
-        hand, _ = Hand.start_dealt(config, Deal(holes), declared_showdown=True, record=False)
-        result.hand = hand
-        for at in range(at, len(record.actions)):  # noqa: B020 - the deal ends where play begins
-            step = parse(record.actions[at])
-            if decisions and step.verb <= Verb.CHECK_OR_CALL:
-                _note_turn(result, hand, at)
-            _follow(hand, step, result)
-        at = None
-        if hand.at_showdown:
-            hand.finish_showdown(record=False)
+        _play(record, result, decisions=decisions)
     except EngineError as error:
-        reason = error.reason if isinstance(error, IllegalAction) else type(error).__name__
-        result.error, result.at = f"{reason}: {error}", at
+        result.error = f"{error.reason}: {error}"
         return result
-    if hand.is_over:
+    result.at = None
+    hand = result.hand
+    if hand is not None and hand.is_over:
         result.complete = True
         result.finishing_stacks = tuple(hand.stacks.values())
-    elif decisions:
-        _note_turn(result, hand, len(record.actions))
     return result
+
+
+def _play(record: PhhHand, result: ReplayResult, *, decisions: bool) -> None:
+    config = config_of(record)
+    start = _deal_hole_cards(record, config, result)
+    hand = result.hand
+    assert hand is not None
+    actions = record.actions
+    for at in range(start, len(actions)):
+        result.at = at
+        step = parse(actions[at])
+        if decisions and step.verb <= Verb.CHECK_OR_CALL:
+            _note_turn(result, hand, at)
+        _follow(hand, step, result)
+    result.at = None
+    if hand.at_showdown:
+        hand.finish_showdown(record=False)
+    elif decisions:
+        _note_turn(result, hand, len(actions))
 
 
 def config_of(record: PhhHand) -> HandConfig:
@@ -173,30 +179,28 @@ def _by_place(chips: tuple[int, ...]) -> tuple[int, ...]:
     return chips[::-1] if len(chips) == 2 else chips
 
 
-def _hole_cards(record: PhhHand, config: HandConfig) -> tuple[int, tuple[tuple[Card, ...], ...]]:
-    """The hole cards that the record deals, unknown ones for whom it deals none, and where play begins."""
+def _deal_hole_cards(record: PhhHand, config: HandConfig, result: ReplayResult) -> int:
+    """Start the hand with the hole cards of the record, unknown where it deals none. Answers where play begins."""
     count, size = len(config.seats), config.game.rules.hole_cards
     holes: list[tuple[Card, ...]] = [()] * count
-    at = 0
-    for at, action in enumerate(record.actions):
+    start = 0
+    for action in record.actions:
+        result.at = start
         verb, seat, _, dealt = parse(action)
         if verb is Verb.DEAL_HOLE:
-            if seat > count:
-                raise CardsError(f"p{seat} is dealt cards, but there are {count} players")
+            if seat > count or len(holes[seat - 1]) + len(dealt) > size:
+                raise CardsError(f"{action!r}: {count} players get {size} hole cards each in {config.game.value}")
             holes[seat - 1] += dealt
         elif verb is not Verb.NOTHING:
             break
-    else:
-        at = len(record.actions)
-    for place, hole in enumerate(holes):
-        if not hole:
-            holes[place] = (UNKNOWN,) * size
-        elif len(hole) != size:
-            raise CardsError(f"p{place + 1} is dealt {text(hole)!r}: {config.game.value} has {size} hole cards")
+        start += 1
+    holes = [hole or (UNKNOWN,) * size for hole in holes]
     known = [card for hole in holes for card in hole if card != UNKNOWN]
-    if len(set(known)) != len(known):
-        raise CardsError("a card is dealt to two players")
-    return at, tuple(holes)
+    if len(set(known)) != len(known) or any(len(hole) != size for hole in holes):
+        dealt_texts = ", ".join([text(hole) for hole in holes])
+        raise CardsError(f"hole cards {dealt_texts}: each player gets {size}, and no card is dealt twice")
+    result.hand, _ = Hand.start_dealt(config, Deal(tuple(holes)), declared_showdown=True, record=False)
+    return start
 
 
 def _note_turn(result: ReplayResult, hand: Hand, at: int) -> None:
