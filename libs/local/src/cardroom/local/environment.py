@@ -61,7 +61,11 @@ def _table(plan: Plan) -> dict[str, str]:
 
 
 def _lobby(plan: Plan) -> dict[str, str]:
-    return {"TABLE_ADDRESS": plan.addresses("table")[0], "WALLET_ADDRESS": plan.addresses("wallet")[0]}
+    return {
+        "TABLE_ADDRESS": plan.addresses("table")[0],
+        "WALLET_ADDRESS": plan.addresses("wallet")[0],
+        "CLOCK_ADDRESS": plan.addresses("clock")[0],
+    }
 
 
 def _clock(plan: Plan) -> dict[str, str]:
@@ -70,10 +74,10 @@ def _clock(plan: Plan) -> dict[str, str]:
 
 def _gateway(plan: Plan) -> dict[str, str]:
     clients = [
-        {"id": client, "secret": plan.client_secrets[client], "scopes": scopes.split()}
+        {"client_id": client, "secret": plan.client_secrets[client], "scopes": scopes.split()}
         for client, scopes in CLIENT_SCOPES.items()
     ]
-    return {"CLIENTS": json.dumps(clients), "KEY_SECRET": plan.signing_secret}
+    return {"CLIENTS": json.dumps(clients), "KEY_ENCRYPTION_KEY": plan.key_encryption_key}
 
 
 def _nothing(_plan: Plan) -> dict[str, str]:

@@ -22,14 +22,14 @@ _TABLE_REPLICAS_MAX = 10
 # What each client may do: the services themselves, the operator, and a sandbox for other teams' wallet code.
 CLIENT_SCOPES: Mapping[str, str] = MappingProxyType(
     {
-        "table": "table.forward wallet.read",
-        "lobby": "table.open table.seat table.forward wallet.read wallet.hold wallet.settle wallet.grant lobby.read",
-        "wallet": "wallet.read",
+        "table": "table.forward",
+        "lobby": "table.open table.seat wallet.read wallet.hold clock.bank",
+        "wallet": "table.seat",
         "clock": "table.time",
         "spectator": "table.forward",
         "gateway": "wallet.grant",
-        "operator": "operator lobby.read table.open table.seat wallet.read",
-        "sandbox": "wallet.read wallet.hold wallet.settle wallet.grant",
+        "operator": "operator wallet.read",
+        "sandbox": "wallet.read wallet.hold wallet.transfer wallet.grant",
     }
 )
 
@@ -89,7 +89,7 @@ class Plan:
         self.places = [place for service in options.services for place in self._places(service)]
         self.client_secrets = {client: secrets.token_urlsafe(24) for client in CLIENT_SCOPES}
         self.deck_key = base64.b64encode(secrets.token_bytes(32)).decode()
-        self.signing_secret = base64.b64encode(secrets.token_bytes(32)).decode()
+        self.key_encryption_key = base64.b64encode(secrets.token_bytes(32)).decode()
 
     def _places(self, service: str) -> list[Place]:
         replicas = self.options.table_replicas if service == "table" else 1

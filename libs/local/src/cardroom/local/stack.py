@@ -146,7 +146,7 @@ class Stack:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Every secret of this run; none of them may show up in a log."""
-        return (self._plan.deck_key, self._plan.signing_secret, *self._plan.client_secrets.values())
+        return (self._plan.deck_key, self._plan.key_encryption_key, *self._plan.client_secrets.values())
 
     async def restart_rabbitmq(self, *, hard: bool = False) -> None:
         """Restart the broker on its data (`hard`: as after a crash); back when it greets clients."""
