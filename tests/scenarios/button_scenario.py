@@ -1,15 +1,15 @@
 """Follows button and blinds over several hands, as players come and go.
 
-    rules: ["3.1"]
-    title: the small blind leaves
-    button: dead
-    players: [1, 2, 3, 4, 5, 6]
-    first button: 2
-    hands:
-      - then: 3 leaves
-        button: 3
-        small blind: 4
-        big blind: 5
+rules: ["3.1"]
+title: the small blind leaves
+button: dead
+players: [1, 2, 3, 4, 5, 6]
+first button: 2
+hands:
+  - then: 3 leaves
+    button: 3
+    small blind: 4
+    big blind: 5
 """
 
 from __future__ import annotations

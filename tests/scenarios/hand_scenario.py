@@ -198,7 +198,9 @@ STEPS: list[tuple[re.Pattern[str], Callable[..., None]]] = [
 def _config(told: Mapping[str, Any]) -> HandConfig:
     small, big = (int(part) for part in str(told["blinds"]).split("/"))
     stacks: dict[int, int] = told["stacks"]
-    order = [seat for seat in sorted(stacks) if seat > told["button"]] + [s for s in sorted(stacks) if s <= told["button"]]
+    order = [seat for seat in sorted(stacks) if seat > told["button"]] + [
+        s for s in sorted(stacks) if s <= told["button"]
+    ]
     heads_up = len(order) == 2
     small_seat = told.get("small blind", order[1] if heads_up else order[0])
     big_seat = told.get("big blind", order[0] if heads_up else order[1])
