@@ -92,14 +92,15 @@ class HandScenario:
     def is_refused(self, seat: str, verb: str, amount: str | None, nearest: str | None) -> None:
         """'3 cannot raise to 250 (200 or 300)': refused, nothing changes, the nearest legal totals are named."""
         before = self.hand.copy()
+        refusal = None
         try:
             self.hand.act(int(seat), self._action(verb, amount))
-        except IllegalAction as refusal:
-            named = tuple(int(total) for total in re.findall(r"\d+", nearest or ""))
-            assert nearest is None or refusal.nearest == named, f"the nearest named are {refusal.nearest}"
-            assert self.hand == before, "a refused action changed the hand"
-        else:
-            raise AssertionError("was accepted")
+        except IllegalAction as caught:
+            refusal = caught
+        assert refusal is not None, "was accepted"
+        assert self.hand == before, "a refused action changed the hand"
+        named = tuple(int(total) for total in re.findall(r"\d+", nearest or ""))
+        assert nearest is None or refusal.nearest == named, f"the nearest named are {refusal.nearest}"
 
     def prompted(self, seat: str, choices: str) -> None:
         """'3 may fold, call 50, raise 300 to 5000': it is 3's turn and this is all they may do."""
