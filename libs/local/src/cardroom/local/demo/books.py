@@ -1,0 +1,31 @@
+"""The demo's dealings with the wallet: the audit at the end, and a token for those who want to try its API."""
+
+from __future__ import annotations
+
+from cardroom.client import Client
+from cardroom.contracts.identity.v1.identity_pb2 import IssueServiceTokenRequest
+from cardroom.contracts.identity.v1.identity_pb2_grpc import IdentityServiceStub
+from cardroom.local.progress import Progress
+
+
+async def audit(client: Client, operator: tuple[str, str], progress: Progress) -> bool:
+    """Check every chip from the first entry on, say each question's answer, and return whether all hold."""
+    answer = await client.service(*operator).audit(from_start=True)
+    for check in answer.checks:
+        mark = "✓" if check.passed else "✗"
+        progress.say(f"{mark} {check.name:12} {check.rule} ({check.checked} checked) {check.first_failure}".rstrip())
+    for books in answer.currencies:
+        progress.say(
+            f"  {books.currency:12} granted {books.granted}, adjusted {books.adjusted}: "
+            f"players {books.players}, at tables {books.escrow}"
+        )
+    progress.say("✓ the audit holds" if answer.passed else "✗ the audit does not hold")
+    return answer.passed
+
+
+async def sandbox_token(client: Client, sandbox: tuple[str, str]) -> str:
+    """A service token for the sandbox client."""
+    connection = client.anonymous()
+    request = IssueServiceTokenRequest(client_id=sandbox[0], client_secret=sandbox[1])
+    answer = await connection.call(IdentityServiceStub(connection.channel).IssueServiceToken, request)
+    return answer.tokens.access_token

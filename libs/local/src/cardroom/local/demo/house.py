@@ -1,0 +1,121 @@
+"""The demo's house: three tables at different stakes, bots in all their seats but one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from random import Random
+
+from cardroom.client import CardroomError, Client, TableSession, Update
+from cardroom.client.bots import BotPlayer, BotSettings
+from cardroom.contracts.lobby.v1.lobby_pb2 import Table
+from cardroom.contracts.table.v1 import view_pb2 as v
+from cardroom.local.demo.screen import Screen
+from cardroom.local.demo.totals import Totals
+
+_STAKES = (("Larch", 1, 2), ("Maple", 5, 10), ("Cedar", 25, 50))
+_SEATS = 6
+_NAMES = (
+    *("Ada", "Bela", "Cleo", "Dario", "Edda", "Farid", "Greta", "Hugo"),
+    *("Ines", "Jona", "Kaya", "Leif", "Mira", "Nils", "Olga", "Pavel"),
+)
+_STAND_UP_SECONDS = 90.0
+
+
+class House:
+    """Opens the tables, seats the bots, and sends them home."""
+
+    def __init__(self, client: Client, operator: tuple[str, str], totals: Totals, *, bot: BotSettings) -> None:
+        """`operator` are the credentials that may open tables; every bot plays through `client`'s connection."""
+        self.tables: list[Table] = []
+        self._client = client
+        self._operator = client.service(*operator)
+        self._totals = totals
+        self._settings = bot
+        self._bots: list[BotPlayer] = []
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def last_refusal(self) -> CardroomError | None:
+        """The last thing that a bot was refused; a hint when nothing moves."""
+        refusals = [bot.last_refusal for bot in self._bots if bot.last_refusal is not None]
+        return refusals[-1] if refusals else None
+
+    async def open_tables(self) -> None:
+        """Open the three tables."""
+        for name, small_blind, big_blind in _STAKES:
+            stakes = v.Stakes(
+                game=v.GAME_NO_LIMIT_HOLDEM,
+                small_blind=small_blind,
+                big_blind=big_blind,
+                min_buy_in=20 * big_blind,
+                max_buy_in=100 * big_blind,
+                seats=_SEATS,
+            )
+            self.tables.append(await self._operator.create_table(name, stakes))
+
+    def seat_bots(self, screen: Screen) -> None:
+        """Let the bots come in; the second table is the one that `screen` shows."""
+        names = itertools.cycle(_NAMES)
+        for number, table in enumerate(self.tables):
+            scribe = _Scribe(table.table_id, self._totals, screen if number == 1 else None)
+            for _ in range(_SEATS - 1):  # one seat stays free for whoever is watching
+                bot = BotPlayer(
+                    self._client,
+                    table.table_id,
+                    next(names),
+                    Random(len(self._bots)),  # noqa: S311  (how a bot plays is no secret)
+                    self._settings,
+                    observer=scribe,
+                )
+                self._bots.append(bot)
+                self._tasks.append(asyncio.create_task(bot.run()))
+
+    def failed(self) -> None:
+        """Raise what made a bot give up, if one did."""
+        for task in self._tasks:
+            if task.done() and not task.cancelled():
+                task.result()
+
+    async def send_home(self) -> None:
+        """Let every bot stop playing, leave its table and take its chips."""
+        await self.stop()
+        async with asyncio.timeout(_STAND_UP_SECONDS):
+            await asyncio.gather(*(_stand_up(bot) for bot in self._bots))
+
+    async def stop(self) -> None:
+        """Let every bot stop where it is."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+class _Scribe:
+    """Counts one table's hands and actions for the totals, and shows it if it is the one that is shown."""
+
+    def __init__(self, table_id: str, totals: Totals, screen: Screen | None) -> None:
+        self._table_id = table_id
+        self._totals = totals
+        self._screen = screen
+        self._version = 0
+
+    def updated(self, table: TableSession, update: Update) -> None:
+        """Every bot of the table tells the same; each version counts once."""
+        if update.version <= self._version:
+            return
+        self._version = update.version
+        for event in update.events:
+            if event.HasField("hand_ended"):
+                self._totals.hand_ended(self._table_id, event.hand_ended.hand_number)
+        if self._screen is not None:
+            self._screen.table(table.view, update.events)
+
+    def acted(self, seconds: float) -> None:
+        """An action was answered."""
+        self._totals.acted(seconds)
+
+
+async def _stand_up(bot: BotPlayer) -> None:
+    with contextlib.suppress(CardroomError):  # it stood already; whether any chip is still out, the audit says
+        await bot.stand_up()
