@@ -1,0 +1,18 @@
+"""The clock's settings: CARDROOM_CLOCK_*."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from cardroom.chassis.settings import ServiceSettings
+
+
+class ClockSettings(ServiceSettings):
+    """What the clock needs besides the chassis' settings."""
+
+    service: ClassVar[str] = "clock"
+
+    grpc_port: int = Field(default=7131, ge=0, le=65535, description="gRPC port; 0 picks a free one.")
+    table_address: str = Field(default="127.0.0.1:7101", description="gRPC address of the table service, any replica.")
