@@ -21,7 +21,7 @@ from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
 
 from cardroom.local import engine, runs
-from cardroom.local.postgres import BinaryPostgres
+from cardroom.local.postgres import AS_UTF8, BinaryPostgres
 from cardroom.local.progress import Progress
 from cardroom.local.rabbitmq import BinaryRabbitMQ, greets
 from cardroom.local.runs import LABEL, Run
@@ -91,7 +91,7 @@ async def fresh_database(postgres_url: str) -> AsyncIterator[Callable[[], Awaita
 
     async def make() -> str:
         name = f"test_{secrets.token_hex(8)}"
-        await _execute(postgres_url, f'create database "{name}"')
+        await _execute(postgres_url, f'create database "{name}" {AS_UTF8}')
         made.append(name)
         return urlunsplit(urlsplit(postgres_url)._replace(path=f"/{name}"))
 

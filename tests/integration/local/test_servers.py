@@ -16,9 +16,10 @@ async def test_a_fresh_database_is_empty_and_ones_own(fresh_database: Callable[[
         tables = await connection.fetchval(
             "select count(*) from information_schema.tables where table_schema = 'public'"
         )
+        encoding = await connection.fetchval("show server_encoding")
     finally:
         await connection.close()
-    assert tables == 0
+    assert (tables, encoding) == (0, "UTF8")
 
 
 async def test_a_message_passes_through_a_quorum_queue(amqp_url: str) -> None:

@@ -24,6 +24,8 @@ _READY_SECONDS = 60.0
 _DEBIAN = Path("/usr/lib/postgresql")
 # Commits stay durable (fsync and synchronous_commit on) unless a caller that only tests says otherwise.
 _OPTIONS = ("max_connections=300", "shared_buffers=256MB", "max_wal_size=2GB", "log_min_messages=warning")
+# An image may come up with SQL_ASCII; a database of ours says what it is.
+AS_UTF8 = "template template0 encoding 'UTF8' lc_collate 'C.UTF-8' lc_ctype 'C.UTF-8'"
 _FAST = ("fsync=off", "full_page_writes=off")
 
 
@@ -44,7 +46,7 @@ class Postgres(ABC):
         """Make an empty database and return its URL."""
         connection = await asyncpg.connect(self.url())
         try:
-            await connection.execute(f'create database "{name}"')
+            await connection.execute(f'create database "{name}" {AS_UTF8}')
         finally:
             await connection.close()
         return self.url(name)
