@@ -1,0 +1,1 @@
+"""The gRPC handlers: translate, authorise, check the form, call the ledger."""

@@ -1,0 +1,1 @@
+"""The ledger's decisions: pure, synchronous, with time passed in."""

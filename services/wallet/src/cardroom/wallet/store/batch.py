@@ -1,0 +1,234 @@
+"""One batch in one transaction: look up, lock in one order, load the books; then write what was decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cardroom.wallet.domain import names
+from cardroom.wallet.domain.books import Account, Books, Hold, HoldState, is_new_player
+from cardroom.wallet.domain.commands import Command, Known
+from cardroom.wallet.store import statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import asyncpg
+
+    Connection = asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A request that was answered for good, and the answer."""
+
+    owner: str
+    request_id: str
+    method: str
+    request: bytes
+    refused: bool
+    reply: bytes
+    first_transfer: int = 0
+    transfers: int = 0
+
+
+@dataclass(slots=True)
+class Loaded:
+    """The locked books and the requests that were answered before. `missing` are accounts to open first."""
+
+    books: Books
+    answered: dict[Key, Remembered] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+
+
+async def look_up(connection: Connection, commands: Sequence[Command], known: Known) -> None:
+    """Find what commands must know before their accounts can be named, where it is not known yet."""
+    holds = {hold for it in commands if (hold := it.needs_hold()) is not None and hold not in known.hold_accounts}
+    if holds:
+        rows = await connection.fetch(statements.HOLD_ACCOUNTS, list(holds))
+        known.hold_accounts.update((row[0], row[1]) for row in rows)
+    escrows = {name for it in commands if (name := it.needs_currency()) and name not in known.currencies}
+    if escrows:
+        rows = await connection.fetch(statements.CURRENCIES, list(escrows))
+        known.currencies.update((row[0], row[1]) for row in rows)
+    leagues = {currency for it in commands if (currency := it.asks_league())}
+    if leagues:
+        known.league_accounts = {currency: [] for currency in leagues}
+        for currency, name in await connection.fetch(statements.LEAGUE_ACCOUNTS, list(leagues)):
+            known.league_accounts[currency].append(name)
+
+
+async def open_accounts(connection: Connection, missing: dict[str, str]) -> None:
+    """Open empty accounts, each in its currency; one that is there already is left as it is."""
+    ordered = sorted(missing)
+    parsed = [names.parse(name) for name in ordered]
+    await connection.execute(
+        statements.OPEN_ACCOUNTS,
+        ordered,
+        [it.kind.value for it in parsed],
+        [missing[name] for name in ordered],
+        [it.player_id for it in parsed],
+        [it.table_id for it in parsed],
+    )
+
+
+async def lock_accounts(connection: Connection, account_names: Iterable[str]) -> dict[str, Account]:
+    """Lock accounts in the one order there is, and return those that exist."""
+    rows = await connection.fetch(statements.LOCK_ACCOUNTS, list(account_names))
+    return {
+        name: Account(id_, names.parse(name), currency, posted, held, version, changed_at, closed)
+        for id_, name, currency, posted, held, version, changed_at, closed in rows
+    }
+
+
+async def load(
+    connection: Connection, commands: Sequence[Command], keys: Sequence[Key], opened: Iterable[str] = ()
+) -> Loaded:
+    """Lock and load what the commands need, and the accounts just opened for them.
+
+    With `missing` set, open those and load again in a new transaction: locks taken out of order could wait in a ring.
+    """
+    allowances = await _lock_allowances(connection, commands)
+    wanted = dict.fromkeys(name for it in commands for name in it.account_names())
+    wanted.update(dict.fromkeys(opened))
+    accounts = await lock_accounts(connection, wanted)
+    missing = _missing(commands, accounts)
+    holds = [hold for it in commands if (hold := it.needs_hold()) is not None]
+    by_id = {it.id: it.name.text for it in accounts.values()}
+    owners, request_ids = [key[0] for key in keys], [key[1] for key in keys]
+    moment = await connection.fetchrow(statements.MOMENT, owners, request_ids, list(by_id), holds)
+    assert moment is not None
+    loaded = Loaded(Books(moment["posting_id"], moment["now"]), missing=missing)
+    books = loaded.books
+    books.accounts, books.allowances = accounts, allowances
+    for row in moment["requests"] or ():
+        loaded.answered[row[0], row[1]] = Remembered(*row)
+    for row in moment["holds"] or ():
+        # A hold of an account that was not found by the look-up has just been made; it is found at the next try.
+        if row[1] in by_id:
+            books.holds[row[0]] = _hold(row, by_id[row[1]])
+    await _load_facts(connection, commands, books)
+    return loaded
+
+
+def _missing(commands: Sequence[Command], accounts: dict[str, Account]) -> dict[str, str]:
+    missing = {name: currency for it in commands for name, currency in it.may_open() if name not in accounts}
+    new_player = any(names.parse(name).player_id and currency == names.PLAY for name, currency in missing.items())
+    grants = names.grants_account(names.PLAY)
+    if grants not in accounts and (new_player or any(is_new_player(it) for it in accounts.values())):
+        missing[grants] = names.PLAY
+    return missing
+
+
+def _hold(row: Any, account: str) -> Hold:
+    id_, _, amount, reason, created_at, expires_at, state, posted_amount, closed_by = row
+    return Hold(id_, account, amount, reason, created_at, expires_at, HoldState(state), posted_amount, closed_by)
+
+
+async def _lock_allowances(connection: Connection, commands: Sequence[Command]) -> dict[tuple[str, str], int]:
+    wanted = sorted({(it.actor, it.spending.purpose) for it in commands if it.spending is not None})
+    if not wanted:
+        return {}
+    columns = [key[0] for key in wanted], [key[1] for key in wanted]
+    rows = await connection.fetch(statements.LOCK_ALLOWANCES, *columns)
+    if len(rows) < len(wanted):
+        await connection.execute(statements.OPEN_ALLOWANCES, *columns)
+        rows = await connection.fetch(statements.LOCK_ALLOWANCES, *columns)
+    return {(subject, purpose): used for subject, purpose, used in rows}
+
+
+async def _load_facts(connection: Connection, commands: Sequence[Command], books: Books) -> None:
+    players = [player for it in commands if (player := it.asks_refill())]
+    if players:
+        for player, last, at_tables in await connection.fetch(statements.REFILL_FACTS, players):
+            books.at_tables[player] = at_tables
+            if last is not None:
+                books.last_refills[player] = last
+    tables = [table for it in commands if (table := it.asks_table())]
+    if tables:
+        rows = await connection.fetch(statements.SETTLED_UP_TO, tables)
+        books.settled.update((row[0], row[1]) for row in rows)
+
+
+async def write(connection: Connection, books: Books, remember: Sequence[Remembered]) -> None:
+    """Write everything that the books and the answered requests hold, in few statements, whatever the batch's size."""
+    if books.placed:
+        await _place_holds(connection, books)
+    placed = {id(it) for it in books.placed}
+    ended = [it for it in books.ended if id(it) not in placed]
+    if ended:
+        states = [int(it.state) for it in ended]
+        posted, closed_by = [it.posted_amount for it in ended], [it.closed_by for it in ended]
+        await connection.execute(statements.END_HOLDS, [it.id for it in ended], states, posted, closed_by)
+    if books.transfers:
+        await post(connection, books)
+    if books.refills:
+        refilled = [account for account, _ in books.refills], [at for _, at in books.refills]
+        await connection.execute(statements.REMEMBER_REFILLS, *refilled)
+    if books.closing:
+        await connection.execute(statements.CLOSE_ACCOUNTS, [it.id for it in books.closing], books.now)
+    if books.allowances:
+        subjects, purposes = [key[0] for key in books.allowances], [key[1] for key in books.allowances]
+        await connection.execute(statements.SPEND_ALLOWANCES, subjects, purposes, list(books.allowances.values()))
+    if remember:
+        await _remember(connection, remember)
+
+
+async def _place_holds(connection: Connection, books: Books) -> None:
+    placed = books.placed
+    await connection.execute(
+        statements.PLACE_HOLDS,
+        [it.id for it in placed],
+        [books.accounts[it.account].id for it in placed],
+        [it.amount for it in placed],
+        [it.reason for it in placed],
+        [it.created_at for it in placed],
+        [it.expires_at for it in placed],
+        [int(it.state) for it in placed],
+        [it.posted_amount for it in placed],
+        [it.closed_by for it in placed],
+    )
+
+
+async def post(connection: Connection, books: Books) -> None:
+    """Insert the transfers and their entries in one statement; the database moves the balances."""
+    moved = books.transfers
+    lines = [(it, leg, entry) for it in moved for leg, entry in enumerate(it.entries, 1)]
+    await connection.execute(
+        statements.POST,
+        books.posting_id,
+        [it.id for it in moved],
+        [int(it.kind) for it in moved],
+        [it.currency for it in moved],
+        [len(it.entries) for it in moved],
+        [it.reason for it in moved],
+        [it.actor for it in moved],
+        [it.hold_id for it in moved],
+        [it.at for it in moved],
+        [entry.account_id for _, _, entry in lines],
+        [entry.version for _, _, entry in lines],
+        [it.id for it, _, _ in lines],
+        [leg for _, leg, _ in lines],
+        [entry.amount for _, _, entry in lines],
+        [entry.balance_after for _, _, entry in lines],
+        [entry.held_change for _, _, entry in lines],
+        [entry.held_after for _, _, entry in lines],
+        [entry.stack for _, _, entry in lines],
+        [it.at for it, _, _ in lines],
+    )
+
+
+async def _remember(connection: Connection, remember: Sequence[Remembered]) -> None:
+    await connection.execute(
+        statements.REMEMBER_REQUESTS,
+        [it.owner for it in remember],
+        [it.request_id for it in remember],
+        [it.method for it in remember],
+        [it.request for it in remember],
+        [it.refused for it in remember],
+        [it.reply for it in remember],
+        [it.first_transfer for it in remember],
+        [it.transfers for it in remember],
+    )
