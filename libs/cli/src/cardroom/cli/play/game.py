@@ -1,0 +1,247 @@
+"""A person's evening: sign in, choose a table, sit down, play, leave."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from rich.console import RenderableType
+
+from cardroom.cli.play.clock import seconds
+from cardroom.cli.play.commands import HELP, Misunderstood, Move, Wish, understand
+from cardroom.cli.play.guest_file import GuestFile
+from cardroom.cli.play.narrator import Narrator, pretty
+from cardroom.cli.play.picture import Situation, picture, summary
+from cardroom.cli.play.terminal import Terminal
+from cardroom.client import CardroomError, Client, PlayerClient, TableSession, UnauthenticatedError, Update
+from cardroom.contracts.lobby.v1.lobby_pb2 import Table
+
+_REDRAW_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What was chosen on the command line; empty means: ask."""
+
+    name: str
+    table: str
+    buy_in: int | None
+    seat: int
+
+
+class EndOfInputError(Exception):
+    """Nothing more will be typed."""
+
+
+class Game:
+    """Drives the client for one person at one terminal."""
+
+    def __init__(self, client: Client, guest_file: GuestFile, choices: Choices, terminal: Terminal) -> None:
+        """Does nothing yet; `run` does."""
+        self._client = client
+        self._guest_file = guest_file
+        self._choices = choices
+        self._terminal = terminal
+        self._narrator = Narrator()
+        self._clock_ahead = 0.0
+
+    async def run(self) -> None:
+        """Plays until the person leaves or stops typing. The seat is kept unless they leave."""
+        player = await self._sign_in()
+        try:
+            table_id = await self._find_seat(player)
+            while await self._play(player, table_id):
+                await self._sit_down(player, await player.table(table_id))
+        except EndOfInputError:
+            self._terminal.say("Your seat is kept for a while: run `cardroom play` again to come back to it.")
+
+    async def _sign_in(self) -> PlayerClient:
+        kept = self._guest_file.load()
+        player = None
+        if kept is not None:
+            try:
+                player = await self._client.resume(kept, on_change=self._guest_file.save)
+            except UnauthenticatedError:
+                self._terminal.say("The guest of last time is not known here any more; you get a new one.")
+        if player is None:
+            player = await self._client.sign_in_as_guest(self._choices.name, on_change=self._guest_file.save)
+        balance = await player.balance()
+        self._terminal.say(f"You are {player.display_name}, with {balance.balance.available:,} Play Chips.")
+        return player
+
+    async def _find_seat(self, player: PlayerClient) -> str:
+        """The table where the player sits, or sits down now."""
+        seating = await player.my_seat()
+        if seating is not None:
+            self._terminal.say(f"You are back on seat {seating.seat}.")
+            return seating.table_id
+        while True:
+            table = await self._choose_table(player)
+            if await self._sit_down(player, table):
+                return table.table_id
+
+    async def _choose_table(self, player: PlayerClient) -> Table:
+        while True:
+            tables = await player.tables()
+            for number, table in enumerate(tables, start=1):
+                self._terminal.say(_offer_of(number, table))
+            if not tables:
+                raise CardroomError("NO_TABLES", "No table is open here.")
+            wanted = self._choices.table or await self._ask(f"Which table, 1 to {len(tables)}?")
+            for number, table in enumerate(tables, start=1):
+                if wanted.strip().lower() in {str(number), table.name.lower(), table.table_id}:
+                    return table
+            self._terminal.say(f"There is no table {wanted!r}.")
+            self._choices = Choices(self._choices.name, "", self._choices.buy_in, self._choices.seat)
+
+    async def _sit_down(self, player: PlayerClient, table: Table) -> bool:
+        """Asks for a buy-in and sits down. False when the table refuses for good."""
+        stakes = table.stakes
+        while True:
+            available = (await player.balance()).balance.available
+            if available < stakes.min_buy_in:
+                available = await self._refill(player)
+            most = min(stakes.max_buy_in, available)
+            buy_in = self._choices.buy_in or await self._ask_buy_in(stakes.min_buy_in, most, available)
+            try:
+                seating = await player.sit_down(table.table_id, buy_in, seat=self._choices.seat)
+            except CardroomError as error:
+                self._terminal.say(error.message)
+                self._choices = Choices(self._choices.name, "", None, 0)
+                if error.reason in {"BUY_IN_OUT_OF_RANGE", "TOO_FEW_CHIPS", "SEAT_TAKEN"}:
+                    continue
+                return False
+            self._terminal.say(f"You sit on seat {seating.seat} of {table.name} with {seating.buy_in:,}.")
+            return True
+
+    async def _refill(self, player: PlayerClient) -> int:
+        try:
+            balance = (await player.refill()).balance.available
+            self._terminal.say(f"Your Play Chips were refilled to {balance:,}.")
+        except CardroomError as error:
+            self._terminal.say(error.message)
+            balance = (await player.balance()).balance.available
+        return balance
+
+    async def _ask_buy_in(self, least: int, most: int, available: int) -> int:
+        while True:
+            answer = await self._ask(
+                f"How many chips do you bring, {least:,} to {most:,}? You have {available:,}. [{most:,}]"
+            )
+            digits = answer.replace(",", "").strip()
+            if not digits:
+                return most
+            if digits.isdecimal():
+                return int(digits)
+            self._terminal.say(f"{answer!r} is not a number.")
+
+    async def _ask(self, question: str) -> str:
+        self._terminal.say(question)
+        line = await self._terminal.read()
+        if line is None:
+            raise EndOfInputError
+        return line
+
+    async def _play(self, player: PlayerClient, table_id: str) -> bool:
+        """Plays until the player has left the table. True when they left to buy in again."""
+        async with player.play(table_id) as table:
+            following = asyncio.ensure_future(self._follow(table))
+            drawing = asyncio.ensure_future(self._redraw(table))
+            typing = asyncio.ensure_future(self._obey(player, table))
+            tasks = (following, drawing, typing)
+            try:
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                if following.done() and not typing.done():
+                    following.result()
+                    self._terminal.say("You have left the table.")
+                    return False
+                if drawing.done():
+                    drawing.result()
+                return await typing
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _follow(self, table: TableSession) -> None:
+        told_hand = 0
+        async for update in table:
+            self._set_clock(update)
+            for line in self._narrator.lines(table.view, update):
+                self._terminal.say(line)
+            if table.own_cards and told_hand != table.view.hand.hand_number:
+                told_hand = table.view.hand.hand_number
+                self._terminal.say(f"Your cards: {pretty(table.own_cards)}")
+            self._show(table)
+
+    async def _redraw(self, table: TableSession) -> None:
+        """Lets the clock tick."""
+        while True:
+            await asyncio.sleep(_REDRAW_SECONDS)
+            if table.view.version:
+                self._show(table)
+
+    def _show(self, table: TableSession) -> None:
+        def situation() -> Situation:
+            return Situation(table.view, table.own_cards, table.player_id, time.time() + self._clock_ahead)
+
+        def draw(typed: str, log: list[str]) -> RenderableType:
+            return picture(situation(), typed, log)
+
+        # Lines of text tell only what the player must know, and not every second of it.
+        prompt = summary(situation()).rpartition(" · ")[0] if table.turn is not None else ""
+        self._terminal.show(draw, prompt)
+
+    def _set_clock(self, update: Update) -> None:
+        """The server's clock may differ from ours: a turn that has just begun tells by how much."""
+        for event in update.events:
+            if event.HasField("turn_started"):
+                self._clock_ahead = seconds(event.turn_started.started_at) - time.time()
+
+    async def _obey(self, player: PlayerClient, table: TableSession) -> bool:
+        """Does what is typed. True when the player leaves to buy in again, False when they leave."""
+        while True:
+            typed = await self._terminal.read()
+            if typed is None:
+                raise EndOfInputError
+            if not typed.strip():
+                continue
+            turn = table.turn
+            wish = understand(typed, turn.legal if turn is not None else None)
+            try:
+                if isinstance(wish, Move):
+                    if wish.note:
+                        self._terminal.say(wish.note)
+                    await table.act(wish.action)
+                elif isinstance(wish, Misunderstood):
+                    self._terminal.say(wish.sentence)
+                elif wish in {Wish.LEAVE, Wish.NEW_BUY_IN}:
+                    return await self._leave(player, table, buys_in_again=wish is Wish.NEW_BUY_IN)
+                else:
+                    await self._do(wish, table)
+            except CardroomError as error:
+                self._terminal.say(error.message)
+
+    async def _do(self, wish: Wish, table: TableSession) -> None:
+        if wish is Wish.SIT_OUT:
+            await table.sit_out()
+        elif wish is Wish.BACK:
+            await table.come_back()
+        else:
+            self._terminal.say(HELP)
+
+    async def _leave(self, player: PlayerClient, table: TableSession, *, buys_in_again: bool) -> bool:
+        self._terminal.say("You are leaving; your chips come back when the hand is over.")
+        chips = await player.leave_and_wait(table.table_id)
+        self._terminal.say(f"You have left the table with {chips:,}.")
+        return buys_in_again
+
+
+def _offer_of(number: int, table: Table) -> str:
+    stakes = table.stakes
+    return (
+        f"{number:>2}  {table.name}  {stakes.small_blind:,}/{stakes.big_blind:,}  "
+        f"{table.seats_taken} of {stakes.seats} seats taken  buy-in {stakes.min_buy_in:,} to {stakes.max_buy_in:,}  "
+        f"average pot {table.average_pot:,}  {table.hands_per_hour} hands/h"
+    )

@@ -1,0 +1,36 @@
+"""Rule 9.1: first the base time, then the bank."""
+
+from __future__ import annotations
+
+import pytest
+
+from cardroom.cli.play.clock import time_left
+from cardroom.contracts.table.v1.view_pb2 import TurnView
+
+START = 1_700_000_000.0
+
+
+def turn(*, bank_runs: bool = False) -> TurnView:
+    view = TurnView(time_bank_left_ms=30_000)
+    view.base_deadline.FromNanoseconds(int((START + 20) * 1e9))
+    if bank_runs:
+        view.bank_deadline.FromNanoseconds(int((START + 50) * 1e9))
+    return view
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        (0.0, "20 s (+30 s bank)"),
+        (7.5, "13 s (+30 s bank)"),
+        (19.5, "1 s (+30 s bank)"),
+        (25.0, "bank 25 s"),
+        (60.0, "bank 0 s"),
+    ],
+)
+def test_9_1_the_base_time_runs_out_before_the_bank(after: float, said: str) -> None:
+    assert str(time_left(turn(), START + after)) == said
+
+
+def test_9_1_once_the_bank_runs_its_deadline_counts() -> None:
+    assert str(time_left(turn(bank_runs=True), START + 41)) == "bank 9 s"

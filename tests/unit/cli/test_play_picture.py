@@ -1,0 +1,76 @@
+"""The screen shows what a player needs, and no more than they may see."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from cardroom.cli.play.picture import Situation, picture, summary, waiting
+from cardroom.contracts.table.v1 import view_pb2 as pb
+
+
+def table() -> pb.PublicView:
+    view = pb.PublicView(
+        name="Emerald",
+        stakes=pb.Stakes(small_blind=5, big_blind=10),
+        seats=[
+            pb.SeatView(seat=1, player_id="me", display_name="Ann", stack=990, connected=True),
+            pb.SeatView(seat=4, player_id="you", display_name="Bo", stack=960, connected=True),
+            pb.SeatView(seat=5, player_id="x", display_name="Cy", stack=0, status=pb.SEAT_STATUS_SITTING_OUT),
+        ],
+    )
+    view.hand.CopyFrom(
+        pb.HandView(
+            hand_number=12,
+            button_seat=4,
+            small_blind_seat=4,
+            big_blind_seat=1,
+            street=pb.STREET_FLOP,
+            board="QhJhTh",
+            pots=[pb.PotView(amount=50)],
+            players=[
+                pb.HandPlayer(seat=1, hole_card_count=2, status=pb.PLAYER_STATUS_IN),
+                pb.HandPlayer(seat=4, hole_card_count=2, street_total=30, status=pb.PLAYER_STATUS_IN),
+            ],
+            turn=pb.TurnView(
+                seat=1, player_id="me", legal=pb.LegalActions(can_fold=True, call_amount=30, all_in_total=990)
+            ),
+        )
+    )
+    view.hand.turn.base_deadline.FromSeconds(1_012)
+    return view
+
+
+def drawn(now: Situation) -> str:
+    console = Console(width=110, record=True, force_terminal=False, file=open("/dev/null", "w"))  # noqa: SIM115
+    with console.file:
+        console.print(picture(now, "r 1", ["Bo bets 30."]))
+        return console.export_text()
+
+
+def test_the_screen_shows_seats_board_pot_cards_turn_time_and_actions() -> None:
+    text = drawn(Situation(table(), "AhKh", "me", 1_000.0))
+    for part in ("Emerald", "5/10", "hand 12", "Ann (you)", "Q♥ J♥ T♥", "pot 50", "A♥ K♥", "▒▒ ▒▒", "12 s", "> r 1"):
+        assert part in text
+    for part in ("Bo bets 30.", "f fold · c call 30", "sits out", "BB", "D SB"):
+        assert part in text
+
+
+def test_cards_of_others_are_shown_only_face_up() -> None:
+    view = table()
+    view.hand.players[1].shown_cards = "2c2d"
+    assert "2♣ 2♦" in drawn(Situation(view, "AhKh", "me", 1_000.0))
+
+
+def test_out_of_turn_the_summary_says_whom_to_wait_for() -> None:
+    now = Situation(table(), "", "you", 1_000.0)
+    assert summary(now) == "Ann is to act: 12 s (+0 s bank)"
+
+
+def test_between_hands_it_says_why_nothing_happens() -> None:
+    view = table()
+    view.hand.ClearField("turn")
+    view.hand.is_over = True
+    assert waiting(view, "me") == "Waiting for more players."
+    assert waiting(view, "x") == "You have no chips left: n buys in again, q leaves."
+    view.next_deal_at.FromSeconds(1_100)
+    assert waiting(view, "me") == "The next hand comes in a moment."
