@@ -52,7 +52,11 @@ async def build(settings: GatewaySettings) -> App:
     )
     app.add_task("keys", lambda: _every(settings.key_refresh_seconds, keys.refresh))
     app.add_task("purge", lambda: _every(PURGE_SECONDS, lambda: store.purge(utc_now())))
-    app.ops.route(JWKS_PATH, lambda _request: _jwks(keys))
+
+    async def jwks(_request: web.Request) -> web.Response:
+        return web.json_response(keys.jwks, headers={"Cache-Control": "public, max-age=60"})
+
+    app.ops.route(JWKS_PATH, jwks)
     app.add(_server(settings, _identity(settings, store, keys), verifier))
     return app
 
@@ -83,7 +87,3 @@ async def _every(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
     while True:
         await asyncio.sleep(seconds)
         await work()
-
-
-async def _jwks(keys: KeyKeeper) -> web.Response:
-    return web.json_response(keys.jwks, headers={"Cache-Control": "public, max-age=60"})

@@ -61,7 +61,8 @@ class GatewaySettings(ServiceSettings):
     @field_validator("key_encryption_key")
     @classmethod
     def _is_a_key(cls, value: str) -> str:
-        decode_key(value)
+        if value:
+            decode_key(value)
         return value
 
     @model_validator(mode="after")

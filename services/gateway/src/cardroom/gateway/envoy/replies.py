@@ -78,7 +78,7 @@ def replies(request_bytes_max: int) -> list[Reply]:
             status.UNAUTHENTICATED,
             401,
             "the token cannot be verified: sign in again",
-            "response.code == 401",
+            "response.code == 401 || response.code_details.startsWith('jwt_authn_access_denied')",
         ),
         Reply(
             "RATE_LIMITED",
