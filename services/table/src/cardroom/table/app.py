@@ -1,0 +1,76 @@
+"""Puts the table service together."""
+
+from __future__ import annotations
+
+from cardroom.chassis import database
+from cardroom.chassis.auth import TokenVerifier
+from cardroom.chassis.bus import EventBus
+from cardroom.chassis.channels import Channels
+from cardroom.chassis.grpc_server import GrpcServer
+from cardroom.chassis.leases import LeaseKeeper
+from cardroom.chassis.outbox import Relay
+from cardroom.chassis.service import App
+from cardroom.table.api import PlayerApi
+from cardroom.table.committer import Committer
+from cardroom.table.deckbox import DeckBox
+from cardroom.table.forwarding import Forwarding
+from cardroom.table.seat_api import SeatApi
+from cardroom.table.settings import TableSettings
+from cardroom.table.store import Store
+from cardroom.table.streams import Streams
+from cardroom.table.tables import SHARDS, Tables
+from cardroom.table.takeover import Takeover
+from cardroom.table.time_api import TimeApi
+
+__all__ = ["build"]
+
+
+async def build(settings: TableSettings, *, verifier: TokenVerifier | None = None) -> App:
+    """The service with all its parts, migrated and not yet started. Tests bring a verifier with keys of their own."""
+    app = App(settings)
+    await database.migrate(settings.database_url, "cardroom.table")
+    # A connection for each lane, and for leases, outbox, and loading.
+    pool = await database.open_pool(settings, max_size=max(settings.database_pool_max, settings.commit_lanes + 4))
+    app.add_stop(pool.close)
+    bus = app.add(EventBus(settings.amqp_url, settings.service))
+    relay = app.add(Relay(pool, bus))
+    store = Store(pool)
+    committer = app.add(
+        Committer(store.lane, relay.wake, lanes=settings.commit_lanes, group_max=settings.commit_group_max)
+    )
+    takeover = Takeover()
+    leases = LeaseKeeper(
+        pool,
+        settings.advertise_address,
+        settings.advertise_address,
+        shards=SHARDS,
+        ttl=settings.lease_ttl_seconds,
+        renew=settings.lease_renew_seconds,
+        on_gained=takeover.on_gained,
+        on_losing=takeover.on_losing,
+    )
+    tables = Tables(leases, store, committer, DeckBox(settings.keys()))
+    takeover.attach(tables)
+    channels = app.add(Channels(settings))
+    forwarding = Forwarding(
+        tables, leases, channels, settings.advertise_address, wait_seconds=settings.owner_wait_seconds
+    )
+    streams = app.add(
+        Streams(
+            tables,
+            streams_max=settings.streams_max,
+            per_player_max=settings.streams_per_player_max,
+            heartbeat_seconds=settings.heartbeat_seconds,
+        )
+    )
+    keys = app.add(verifier or TokenVerifier(settings))
+    apis = (
+        PlayerApi(tables, streams, forwarding),
+        SeatApi(tables, forwarding, settings.pace()),
+        TimeApi(tables, forwarding),
+    )
+    server = GrpcServer(settings, [api.served() for api in apis], keys)
+    # Leases come after the server: nobody is sent here before it answers, and they are handed over before it stops.
+    app.add(server)
+    app.add(leases)
+    return app

@@ -1,0 +1,134 @@
+"""Requests to the replica that owns the table: handled here, or passed on as the bytes they came in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import grpc
+
+from cardroom.chassis.channels import Channels
+from cardroom.chassis.errors import CardroomError, from_rpc_error
+from cardroom.chassis.leases import LeaseKeeper
+from cardroom.table import metrics
+from cardroom.table.errors import NotOwner, OutcomeUnknown, TableMoving
+from cardroom.table.tables import Tables, shard_of
+
+__all__ = ["FORWARDED", "Forwarding"]
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+FORWARDED: Final = "cardroom-forwarded"
+"""Set on what was passed on once: it is not passed on again."""
+TRY_SECONDS: Final = 1.5
+"""A stalled owner must not keep a request until the client gives up; every request may be sent again."""
+PAUSE_SECONDS: Final = 0.05
+_AGAIN: Final = frozenset(
+    {"TABLE_MOVING", "NOT_OWNER", "LEASE_LOST", "SERVER_STOPPING", "UNAVAILABLE", "DEADLINE_EXCEEDED"}
+)
+
+
+class Forwarding:
+    """Finds the owner of a table, and tries again while it changes."""
+
+    def __init__(
+        self, tables: Tables, leases: LeaseKeeper, channels: Channels, own_address: str, *, wait_seconds: float = 3.0
+    ) -> None:
+        self._tables = tables
+        self._leases = leases
+        self._channels = channels
+        self._own_address = own_address
+        self._wait_seconds = wait_seconds
+        self._calls: dict[tuple[str, str], Any] = {}
+
+    async def unary(
+        self, method: str, table_id: str, request: bytes, context: Context, here: Callable[[], Awaitable[bytes]]
+    ) -> bytes:
+        """The answer of the table's owner: by `here` if that is this replica. Every request may be tried again."""
+
+        async def there(address: str, metadata: list[tuple[str, str]]) -> bytes:
+            answer = await self._call(address, method)(request, metadata=metadata, timeout=TRY_SECONDS)
+            return answer
+
+        return await self._at_owner(method, table_id, context, here, there)
+
+    async def stream(
+        self, method: str, table_id: str, request: bytes, context: Context, here: Callable[[], Awaitable[None]]
+    ) -> None:
+        """The stream of the table's owner. Once it has begun, its end is the end: the client opens a new one."""
+
+        async def there(address: str, metadata: list[tuple[str, str]]) -> None:
+            call = self._channels.channel(address).unary_stream(method, None, None)(request, metadata=metadata)
+            has_begun = False
+            try:
+                async for message in call:
+                    has_begun = True
+                    await context.write(message)
+            except grpc.RpcError as error:
+                if has_begun and error.code() is grpc.StatusCode.UNAVAILABLE:
+                    raise _Ended(TableMoving(table_id)) from error
+                raise
+            finally:
+                call.cancel()
+
+        await self._at_owner(method, table_id, context, here, there)
+
+    async def _at_owner(
+        self,
+        method: str,
+        table_id: str,
+        context: Context,
+        here: Callable[[], Awaitable[Any]],
+        there: Callable[[str, list[tuple[str, str]]], Awaitable[Any]],
+    ) -> Any:
+        shard = shard_of(table_id)
+        loop = asyncio.get_running_loop()
+        give_up = loop.time() + self._wait_seconds
+        while True:
+            try:
+                if self._tables.epoch(shard) is not None:
+                    return await here()
+                token = _passed_on_token(context)
+                if token is None:
+                    raise NotOwner(table_id)
+                owner = self._leases.owner_of(shard)
+                if owner is not None and owner.address != self._own_address:
+                    metrics.FORWARDED.labels(method).inc()
+                    return await there(owner.address, [("authorization", token), (FORWARDED, "1")])
+            except _Ended as ended:
+                raise ended.error from ended
+            except grpc.RpcError as error:
+                refusal = from_rpc_error(error)
+                if refusal.reason not in _AGAIN or loop.time() > give_up:
+                    raise refusal from error
+            except (TableMoving, OutcomeUnknown):
+                pass
+            if loop.time() > give_up:
+                raise TableMoving(table_id)
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    def _call(self, address: str, method: str) -> Callable[..., Awaitable[bytes]]:
+        call = self._calls.get((address, method))
+        if call is None:
+            call = self._calls[address, method] = self._channels.channel(address).unary_unary(method, None, None)
+        return call
+
+
+class _Ended(Exception):
+    """A stream that had begun has ended: not to be tried again here."""
+
+    def __init__(self, error: CardroomError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _passed_on_token(context: Context) -> str | None:
+    """The caller's own token to pass on, or None for a request that was passed on before."""
+    token = ""
+    for key, value in context.invocation_metadata() or ():
+        if key == FORWARDED:
+            return None
+        if key == "authorization" and isinstance(value, str):
+            token = value
+    return token

@@ -1,0 +1,68 @@
+"""Tables out of the database: the last snapshot, and the commands since then decided again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cardroom.chassis import logs
+from cardroom.contracts.table.v1.table_pb2 import Change
+from cardroom.engine import EngineError
+from cardroom.table import metrics, records
+from cardroom.table.deckbox import DeckBox
+from cardroom.table.domain.deck import Deck
+from cardroom.table.domain.errors import InvariantBroken, ReplayMismatch
+from cardroom.table.domain.replay import Entry, replay
+from cardroom.table.domain.state import TableState
+from cardroom.table.errors import DeckUnreadable
+from cardroom.table.store import Store, StoredTable
+
+__all__ = ["Recovered", "Recovery"]
+
+log = logs.get("recovery")
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """A table as the database has it; `state` is None where it cannot be trusted and the table must stand still."""
+
+    state: TableState | None
+    epoch: int
+    """The epoch of the last command in the log, 0 where the snapshot is the last."""
+
+
+class Recovery:
+    """Loads tables."""
+
+    def __init__(self, store: Store, box: DeckBox) -> None:
+        self._store = store
+        self._box = box
+
+    async def load(self, table_ids: Sequence[str]) -> dict[str, Recovered]:
+        """The tables among `table_ids` that exist."""
+        stored = await self._store.load(table_ids)
+        metrics.LOADED.inc(len(stored))
+        return {table_id: self._recover(table) for table_id, table in stored.items()}
+
+    def _recover(self, table: StoredTable) -> Recovered:
+        epoch = table.log[-1].epoch if table.log else 0
+        try:
+            entries = [
+                Entry(row.version, row.occurred_ms, records.unpack_command(row.command), Change.FromString(row.change))
+                for row in table.log
+            ]
+            deck = self._deck(table)
+            state = replay(
+                records.unpack_table(table.snapshot), entries, lambda hand: deck if hand == table.hand_number else None
+            )
+        except (ReplayMismatch, InvariantBroken, DeckUnreadable, EngineError, ValueError) as error:
+            # An engine's text could name a card, so of those only the kind is told.
+            why = type(error).__name__ if isinstance(error, EngineError) else str(error)
+            log.error("a table cannot be recovered", table_id=table.table_id, why=why)  # noqa: TRY400
+            return Recovered(None, epoch)
+        return Recovered(state, epoch)
+
+    def _deck(self, table: StoredTable) -> Deck | None:
+        if table.hand_number is None or table.deck is None or table.deck_key is None:
+            return None
+        return self._box.open(table.deck, table.deck_key, table.table_id, table.hand_number)

@@ -1,0 +1,262 @@
+"""The tables this replica owns, and the one way to change them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from cardroom.chassis import logs, telemetry
+from cardroom.chassis.errors import LeaseLost
+from cardroom.chassis.leases import LeaseKeeper
+from cardroom.contracts.table.v1.table_pb2 import ActResponse, Change
+from cardroom.contracts.table.v1.view_pb2 import TurnToken
+from cardroom.engine import EngineError
+from cardroom.table import metrics, records
+from cardroom.table.committer import Committer
+from cardroom.table.deckbox import DeckBox
+from cardroom.table.domain.commands import Act, Command, DealHand, EndSeating, OpenTable, RestartTurn, SeatPlayer
+from cardroom.table.domain.decide import decide, opened
+from cardroom.table.domain.deck import Deck
+from cardroom.table.domain.errors import InvariantBroken, PassedTurn, RefusalKind, Refused
+from cardroom.table.domain.state import TableState
+from cardroom.table.domain.step import Decision, EndedSeating
+from cardroom.table.errors import OutcomeUnknown, TableMoving, TableStopped, TableUnknown, WriteRefused, to_cardroom
+from cardroom.table.livetable import LiveTable
+from cardroom.table.recovery import Recovered, Recovery
+from cardroom.table.store import Store
+from cardroom.table.writes import Write, written
+
+__all__ = ["SHARDS", "Tables", "shard_of"]
+
+SHARDS: Final = 256
+TRIES: Final = 3
+
+log = logs.get("tables")
+
+
+def shard_of(table_id: str) -> int:
+    """The shard that a table belongs to, for good."""
+    return int.from_bytes(hashlib.sha256(table_id.encode()).digest()[:8], "big") % SHARDS
+
+
+def now_ms() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+class Tables:
+    """Every table of the shards that are owned here, loaded when first asked for."""
+
+    def __init__(
+        self,
+        leases: LeaseKeeper,
+        store: Store,
+        committer: Committer,
+        box: DeckBox,
+        *,
+        clock: Callable[[], int] = now_ms,
+        randbelow: Callable[[int], int] = secrets.randbelow,
+    ) -> None:
+        self._leases = leases
+        self._store = store
+        self._committer = committer
+        self._box = box
+        self._recovery = Recovery(store, box)
+        self._clock = clock
+        self._randbelow = randbelow
+        self._tables: dict[str, LiveTable] = {}
+        self._closing: set[int] = set()
+        self._loads: dict[str, asyncio.Task[None]] = {}
+
+    # Owning
+
+    def epoch(self, shard: int) -> int | None:
+        """The epoch under which a shard is owned here, or None when it is not, or about to be given away."""
+        return None if shard in self._closing else self._leases.epoch(shard)
+
+    def gained(self, shard: int) -> None:
+        """A shard is owned here from now on."""
+        self._closing.discard(shard)
+
+    async def lose(self, shard: int) -> None:
+        """Finish what runs at a shard's tables and forget them; their streams end."""
+        self._closing.add(shard)
+        leaving = [live for live in self._tables.values() if live.shard == shard]
+        await asyncio.gather(*[live.drain() for live in leaving])
+        for live in leaving:
+            if self._tables.get(live.table_id) is live:
+                del self._tables[live.table_id]
+        metrics.OWNED.set(len(self._tables))
+
+    async def load_live(self, shards: list[int]) -> None:
+        """Load the tables of these shards where a hand is on or due, so that its turn begins anew at once (9.6)."""
+        found = await self._store.live_tables(shards)
+        recovered = await self._recovery.load(found)
+        loads = []
+        for table_id, table in recovered.items():
+            if self.epoch(shard_of(table_id)) is not None:
+                live = self._here(table_id)
+                if live.must_load and table_id not in self._loads:
+                    loads.append(self._start_load(live, table))
+        await asyncio.gather(*loads, return_exceptions=True)
+
+    def _here(self, table_id: str) -> LiveTable:
+        shard = shard_of(table_id)
+        epoch = self.epoch(shard)
+        if epoch is None:
+            raise TableMoving(table_id)
+        live = self._tables.get(table_id)
+        if live is None or live.is_gone or live.epoch != epoch:
+            if live is not None:
+                live.leave()
+            live = self._tables[table_id] = LiveTable(table_id, shard, epoch)
+            metrics.OWNED.set(len(self._tables))
+        return live
+
+    # Loading
+
+    async def loaded(self, table_id: str) -> LiveTable:
+        """The table, with its state read. Raises TableUnknown, TableStopped, or TableMoving when it is not ours."""
+        live = await self._ready(table_id)
+        if live.state is None:
+            self._forget(live)
+            raise TableUnknown(table_id)
+        return live
+
+    async def _ready(self, table_id: str) -> LiveTable:
+        live = self._here(table_id)
+        if live.must_load:
+            loading = self._loads.get(table_id) or self._start_load(live, None)
+            await asyncio.shield(loading)
+        live.require()
+        return live
+
+    def _start_load(self, live: LiveTable, recovered: Recovered | None) -> asyncio.Task[None]:
+        """Load in a task of its own: a caller who goes away must not leave a table half loaded."""
+        task = asyncio.create_task(self._load(live, recovered))
+        self._loads[live.table_id] = task
+        task.add_done_callback(lambda _: self._loads.pop(live.table_id, None))
+        return task
+
+    async def _load(self, live: LiveTable, recovered: Recovered | None) -> None:
+        await live.take_turn()
+        try:
+            if not live.must_load or live.is_gone:
+                return
+            if recovered is None:
+                recovered = (await self._recovery.load([live.table_id])).get(live.table_id)
+            if recovered is not None and recovered.state is None:
+                live.stand_still("it could not be recovered")
+                return
+            state = None if recovered is None else recovered.state
+            live.loaded(state)
+        finally:
+            live.end_turn()
+        if recovered is not None and state is not None and state.turn is not None and recovered.epoch != live.epoch:
+            await self._run(live, RestartTurn(), only_while=state)
+
+    def _forget(self, live: LiveTable) -> None:
+        """Do not remember ids that are nobody's table."""
+        if live.is_idle and self._tables.get(live.table_id) is live:
+            del self._tables[live.table_id]
+            metrics.OWNED.set(len(self._tables))
+
+    # Changing
+
+    async def execute(self, table_id: str, command: Command) -> Any:
+        """Decide a command, commit what comes of it, and return its answer.
+
+        Raises TableUnknown, TableStopped, TableMoving when it is not owned here (ask its owner), what the command is
+        refused with, or OutcomeUnknown when the database stayed away.
+        """
+        for attempt in range(1, TRIES + 1):
+            live = await self._ready(table_id)
+            try:
+                return await self._run(live, command)
+            except PassedTurn as passed:
+                return await self._first_answer(table_id, command, passed)
+            except Refused as refused:
+                raise to_cardroom(refused) from None
+            except TableUnknown:
+                self._forget(live)
+                raise
+            except (OutcomeUnknown, WriteRefused) as error:
+                # The table is read again; if the command was committed, it is found there.
+                if attempt == TRIES:
+                    raise OutcomeUnknown("the database did not confirm the command") from error
+        raise AssertionError("unreachable")
+
+    async def _run(self, live: LiveTable, command: Command, only_while: TableState | None = None) -> Any:
+        await live.take_turn()
+        is_handed_over = False
+        try:
+            live.require()
+            if live.must_load:
+                raise OutcomeUnknown("the command before this one failed")
+            if only_while is not None and live.state is not only_while:
+                return None
+            past = await self._past(live, command)
+            if past is not None:
+                return past
+            decision, write = self._decide(live, command)
+            if write is None:
+                return decision.answer
+            done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+            with telemetry.span("table.commit", version=decision.state.version):
+                self._committer.submit(write, live.settle(decision, done))
+                is_handed_over = True
+                return await done
+        except LeaseLost as error:
+            raise TableMoving(live.table_id) from error
+        finally:
+            if not is_handed_over:
+                live.end_turn()
+
+    def _decide(self, live: LiveTable, command: Command) -> tuple[Decision, Write | None]:
+        state = live.state
+        if state is None:
+            if not isinstance(command, OpenTable):
+                raise TableUnknown(live.table_id)
+            state = opened(command)
+        deck = Deck.shuffled(self._randbelow) if isinstance(command, DealHand) else None
+        now = self._clock()
+        try:
+            with telemetry.span("table.decide", command=type(command).__name__):
+                decision = decide(state, command, now, deck)
+        except (InvariantBroken, EngineError, AssertionError) as error:
+            # An engine's text could name a card.
+            live.stand_still(str(error) if isinstance(error, InvariantBroken) else type(error).__name__)
+            raise TableStopped(live.table_id) from None
+        if not decision.changes and not decision.ended:
+            return decision, None
+        metrics.COMMANDS.labels(type(command).__name__).inc()
+        return decision, written(
+            state, decision, command, shard=live.shard, epoch=live.epoch, now_ms=now, box=self._box
+        )
+
+    async def _past(self, live: LiveTable, command: Command) -> EndedSeating | None:
+        """How the stay that a command is about ended, if it did. Such stays are not in memory."""
+        if not isinstance(command, SeatPlayer | EndSeating) or live.state is None:
+            return None
+        if live.state.seat_of_stay(command.seating_id) is not None:
+            return None
+        past = await self._store.ended_seating(live.table_id, command.seating_id)
+        if past is not None and isinstance(command, SeatPlayer):
+            text = f"seating {command.seating_id} has ended: sit down again with a new id"
+            raise Refused(RefusalKind.PRECONDITION, "SEATING_OVER", text)
+        return past
+
+    async def _first_answer(self, table_id: str, command: Command, passed: PassedTurn) -> ActResponse:
+        """The answer that this very action got when it was taken, from the log; else the refusal."""
+        assert isinstance(command, Act)
+        token = command.token
+        found = await self._store.action(table_id, token.hand_number, token.action_number)
+        if found is not None and records.unpack_command(found[1]) == command:
+            taken = Change.FromString(found[2]).events[0].action_taken
+            turn = TurnToken(hand_number=token.hand_number, action_number=token.action_number)
+            return ActResponse(version=found[0], turn=turn, taken=taken)
+        raise to_cardroom(passed.refusal)

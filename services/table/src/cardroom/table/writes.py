@@ -1,0 +1,146 @@
+"""A decision as the rows and messages that it is stored as."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from cardroom.chassis.outbox import OutboxMessage
+from cardroom.contracts.events.v1.events_pb2 import TableChanged
+from cardroom.contracts.table.v1.table_pb2 import Change
+from cardroom.table import records
+from cardroom.table.deckbox import DeckBox
+from cardroom.table.domain.commands import Act, Command
+from cardroom.table.domain.state import TableState
+from cardroom.table.domain.step import Decision, EndedSeating, timestamp
+from cardroom.table.domain.view import public_view
+
+__all__ = ["HandRow", "LogRow", "SnapshotRow", "Write", "written"]
+
+CHANGED: Final = "cardroom.events.v1.TableChanged"
+SETTLED: Final = "cardroom.events.v1.HandSettled"
+
+
+@dataclass(frozen=True, slots=True)
+class LogRow:
+    """A command in the table's log."""
+
+    version: int
+    hand_number: int
+    action_number: int | None
+    occurred_ms: int
+    command: bytes
+    change: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotRow:
+    """A table between hands."""
+
+    version: int
+    hand_number: int
+    is_live: bool
+    snapshot: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class HandRow:
+    """A hand that begins, with its deck encrypted, or that ends (or both at once, and then there is no deck)."""
+
+    hand_number: int
+    first_version: int | None
+    last_version: int | None
+    deck_key: str | None
+    deck: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """All that one command writes, fenced by the epoch of the table's shard."""
+
+    table_id: str
+    shard: int
+    epoch: int
+    log: LogRow | None
+    snapshot: SnapshotRow | None
+    hand: HandRow | None
+    ended: tuple[EndedSeating, ...]
+    messages: tuple[OutboxMessage, ...]
+
+
+def written(
+    before: TableState, decision: Decision, command: Command, *, shard: int, epoch: int, now_ms: int, box: DeckBox
+) -> Write:
+    """What a decision writes."""
+    after = decision.state
+    if not decision.changes:
+        return Write(after.table_id, shard, epoch, None, None, None, decision.ended, ())
+    log = LogRow(
+        version=after.version,
+        hand_number=after.hand_number,
+        action_number=command.token.action_number if isinstance(command, Act) else None,
+        occurred_ms=now_ms,
+        command=records.pack_command(command),
+        change=Change(events=decision.events).SerializeToString(),
+    )
+    snapshot = None
+    if after.hand is None:
+        is_live = after.next_deal_ms > 0
+        snapshot = SnapshotRow(after.version, after.hand_number, is_live, records.pack_table(after))
+    return Write(
+        table_id=after.table_id,
+        shard=shard,
+        epoch=epoch,
+        log=log,
+        snapshot=snapshot,
+        hand=_hand(before, decision, box),
+        ended=decision.ended,
+        messages=_messages(decision, epoch, now_ms),
+    )
+
+
+def _hand(before: TableState, decision: Decision, box: DeckBox) -> HandRow | None:
+    after = decision.state
+    begins = after.hand_number if decision.deck is not None else None
+    if begins is None and not decision.ends_hand:
+        return None
+    number = begins or before.hand_number
+    first = after.version if begins else None
+    if decision.deck is None or decision.ends_hand:
+        return HandRow(number, first, after.version, None, None)
+    return HandRow(number, first, None, box.current, box.seal(decision.deck, after.table_id, number))
+
+
+def _messages(decision: Decision, epoch: int, now_ms: int) -> tuple[OutboxMessage, ...]:
+    after = decision.state
+    headers = {"epoch": str(epoch)}
+    changed = TableChanged(
+        table_id=after.table_id,
+        version=after.version,
+        epoch=epoch,
+        occurred_at=timestamp(now_ms),
+        events=decision.events,
+        view=public_view(after),
+        timing=decision.timing,
+    )
+    message = OutboxMessage(
+        f"table.changed.{after.table_id}",
+        CHANGED,
+        changed.SerializeToString(),
+        headers=headers,
+        message_id=f"{after.table_id}/{after.version}",
+    )
+    if decision.settlement is None:
+        return (message,)
+    settlement = decision.settlement
+    settlement.epoch = epoch
+    settled = OutboxMessage(
+        f"table.settled.{after.table_id}",
+        SETTLED,
+        settlement.SerializeToString(),
+        headers=headers,
+        message_id=f"{after.table_id}/hand/{settlement.hand_number}",
+        # Chips must not get lost because the wallet's queue is not there yet.
+        mandatory=True,
+    )
+    return (message, settled)
