@@ -10,9 +10,9 @@ from cardroom.local import environment
 from cardroom.local.plan import Plan
 from cardroom.local.processes import Process, run_once
 from cardroom.local.runs import Run
-from cardroom.local.services import http_status
+from cardroom.local.services import http_get, http_status
 
-_READY_SECONDS = 30.0
+_READY_SECONDS = 90.0
 
 
 class Edge(Process):
@@ -33,11 +33,18 @@ class Edge(Process):
         self._configuration.write_text(text)
 
     async def ready(self) -> bool:
-        """Whether it serves."""
-        return await http_status(self._plan.admin_port, "/ready") == 200
+        """Whether it serves, and holds every service of this run for healthy."""
+        if await http_status(self._plan.admin_port, "/ready") != 200:
+            return False
+        try:
+            lines = (await http_get(self._plan.admin_port, "/clusters"))[1].splitlines()
+        except OSError:
+            return False
+        healthy = {line.split("::")[1] for line in lines if line.endswith("health_flags::healthy")}
+        return healthy.issuperset(place.address for place in self._plan.places)
 
     async def until_ready(self) -> None:
-        """Wait until it serves; `StartFailed` with the end of its log otherwise."""
+        """Wait until it is ready; `StartFailed` with the end of its log otherwise."""
         await self.until(self.ready, _READY_SECONDS)
 
     async def restart(self) -> None:

@@ -47,7 +47,7 @@ async def http_get(port: int, path: str, seconds: float = 5.0) -> tuple[int, str
     async with asyncio.timeout(seconds):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         try:
-            writer.write(f"GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
+            writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
             answer = (await reader.read()).decode(errors="replace")
         finally:
             writer.close()

@@ -187,16 +187,18 @@ class Stack:
                 logs=run.logs,
             )
             self.processes[place.name] = Service(place, run=run, env=env)
-        # Each service waits for the others that it needs, so they may come up in any order.
+        # Each service waits for the others that it needs, and Envoy for all, so they may come up in any order.
         for process in self.processes.values():
             process.start()
-        await _all([self._report(process) for process in self.processes.values()])
-        if self.options.edge:
-            self._edge = Edge(self._plan, run=run)
-            with self._progress.step("Envoy"):
-                await self._edge.render()
-                self._edge.start()
-                await self._edge.until_ready()
+        edge = [self._start_edge(run)] if self.options.edge else []
+        await _all([*(self._report(process) for process in self.processes.values()), *edge])
+
+    async def _start_edge(self, run: Run) -> None:
+        self._edge = Edge(self._plan, run=run)
+        with self._progress.step(f"Envoy on port {self._plan.edge_port}"):
+            await self._edge.render()
+            self._edge.start()
+            await self._edge.until_ready()
 
     async def _start_postgres(self, postgres: Postgres) -> None:
         with self._progress.step("Postgres"):
