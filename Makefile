@@ -40,7 +40,7 @@ play: setup ## Sit down at the running demo yourself
 	@$(BIN)/cardroom play
 
 bench: setup ## Measure latency, throughput and idle cost of the whole stack
-	@$(BIN)/python tests/bench/run.py $(BENCH)
+	@$(BIN)/python -m tests.bench $(BENCH)
 
 clean: ## Remove what the other commands made, and what killed runs left on the machine
 	@[ ! -x $(BIN)/python ] || $(BIN)/python -m cardroom.local clean
