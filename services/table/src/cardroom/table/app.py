@@ -25,8 +25,13 @@ from cardroom.table.time_api import TimeApi
 __all__ = ["build"]
 
 
-async def build(settings: TableSettings, *, verifier: TokenVerifier | None = None) -> App:
-    """The service with all its parts, migrated and not yet started. Tests bring a verifier with keys of their own."""
+async def build(
+    settings: TableSettings, *, verifier: TokenVerifier | None = None, channels: Channels | None = None
+) -> App:
+    """The service with all its parts, migrated and not yet started.
+
+    Tests bring a verifier with keys of their own, and channels that need no gateway to get a token from.
+    """
     app = App(settings)
     await database.migrate(settings.database_url, "cardroom.table")
     # A connection for each lane, and for leases, outbox, and loading.
@@ -51,10 +56,8 @@ async def build(settings: TableSettings, *, verifier: TokenVerifier | None = Non
     )
     tables = Tables(leases, store, committer, DeckBox(settings.keys()))
     takeover.attach(tables)
-    channels = app.add(Channels(settings))
-    forwarding = Forwarding(
-        tables, leases, channels, settings.advertise_address, wait_seconds=settings.owner_wait_seconds
-    )
+    calls = app.add(channels or Channels(settings))
+    forwarding = Forwarding(tables, leases, calls, settings.advertise_address, wait_seconds=settings.owner_wait_seconds)
     streams = app.add(
         Streams(
             tables,

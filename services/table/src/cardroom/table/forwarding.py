@@ -48,7 +48,7 @@ class Forwarding:
         """The answer of the table's owner: by `here` if that is this replica. Every request may be tried again."""
 
         async def there(address: str, metadata: list[tuple[str, str]]) -> bytes:
-            answer = await self._call(address, method)(request, metadata=metadata, timeout=TRY_SECONDS)
+            answer: bytes = await self._call(address, method)(request, metadata=metadata, timeout=TRY_SECONDS)
             return answer
 
         return await self._at_owner(method, table_id, context, here, there)
@@ -108,7 +108,7 @@ class Forwarding:
                 raise TableMoving(table_id)
             await asyncio.sleep(PAUSE_SECONDS)
 
-    def _call(self, address: str, method: str) -> Callable[..., Awaitable[bytes]]:
+    def _call(self, address: str, method: str) -> Any:
         call = self._calls.get((address, method))
         if call is None:
             call = self._calls[address, method] = self._channels.channel(address).unary_unary(method, None, None)
