@@ -69,7 +69,7 @@ WITH mine AS (
     JOIN timers t USING (table_id, generation, fire_at_ms)
     FOR UPDATE OF t SKIP LOCKED
 )
-UPDATE timers t SET attempts = t.attempts + 1, fire_at_ms = $4 + least($5 * (t.attempts + 1), $6)
+UPDATE timers t SET attempts = t.attempts + 1, fire_at_ms = $4::bigint + least($5::bigint * (t.attempts + 1), $6::bigint)
 FROM mine WHERE t.table_id = mine.table_id
 RETURNING t.*, coalesce((SELECT b.left_ms FROM banks b WHERE b.player_id = t.player_id), $7) AS bank_left_ms
 """
@@ -113,7 +113,7 @@ WHERE b.player_id = d.player_id
 READ_BANK: Final = "SELECT * FROM banks WHERE player_id = $1"
 
 CLAIM_BANKS_TO_TELL: Final = """
-UPDATE banks SET tell_at_ms = $1 + $2
+UPDATE banks SET tell_at_ms = $1::bigint + $2::bigint
 WHERE player_id IN (
     SELECT player_id FROM banks
     WHERE told_generation < generation AND table_id IS NOT NULL AND tell_at_ms <= $1
