@@ -69,7 +69,8 @@ WITH mine AS (
     JOIN timers t USING (table_id, generation, fire_at_ms)
     FOR UPDATE OF t SKIP LOCKED
 )
-UPDATE timers t SET attempts = t.attempts + 1, fire_at_ms = $4::bigint + least($5::bigint * (t.attempts + 1), $6::bigint)
+UPDATE timers t SET attempts = t.attempts + 1,
+    fire_at_ms = $4::bigint + least($5::bigint * (t.attempts + 1), $6::bigint)
 FROM mine WHERE t.table_id = mine.table_id
 RETURNING t.*, coalesce((SELECT b.left_ms FROM banks b WHERE b.player_id = t.player_id), $7) AS bank_left_ms
 """
