@@ -1,0 +1,308 @@
+"""Tells what happens at a table over time: the table's and the clock's domains on a virtual clock.
+
+rules: ["2.5"]
+title: the next hand starts 2 s after the last one
+blinds: 10/20
+seats: {1: 1000, 2: 1000}
+story:
+  - 2 s pass
+  - hand 1 is on
+  - 1 folds
+  - the next hand is due in 2 s
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from cardroom.clock.domain import banks, timers
+from cardroom.contracts.events.v1.events_pb2 import Timing
+from cardroom.contracts.table.v1 import view_pb2 as pb
+from cardroom.engine import cards
+from cardroom.table.domain import commands
+from cardroom.table.domain.decide import decide, opened
+from cardroom.table.domain.deck import Deck
+from cardroom.table.domain.errors import PassedTurn, Refused
+from cardroom.table.domain.state import Seat
+from cardroom.table.domain.step import Decision
+
+__all__ = ["TableStory"]
+
+KEYS = {"rules", "title", "blinds", "ante", "seats", "first button", "deck", "story"}
+KINDS = {
+    "folds": pb.ACTION_KIND_FOLD,
+    "checks": pb.ACTION_KIND_CHECK,
+    "calls": pb.ACTION_KIND_CALL,
+    "bets": pb.ACTION_KIND_RAISE,
+    "raises to": pb.ACTION_KIND_RAISE,
+}
+STATUSES = {
+    "playing": pb.SEAT_STATUS_PLAYING,
+    "waiting": pb.SEAT_STATUS_WAITING_FOR_BIG_BLIND,
+    "sitting out": pb.SEAT_STATUS_SITTING_OUT,
+    "leaving": pb.SEAT_STATUS_LEAVING,
+}
+START_MS = 1_800_000_000_000
+
+
+class TableStory:
+    """One story, ready to run."""
+
+    def __init__(self, told: Mapping[str, Any]) -> None:
+        unknown = set(told) - KEYS
+        assert not unknown, f"unknown keys {sorted(unknown)}: a story has {sorted(KEYS)}"
+        self.told = told
+        self.now_ms = START_MS
+        self.timer = timers.idle("table", 0)
+        self.banks: dict[str, banks.Bank] = {}
+        self.heard: list[pb.TableEvent] = []
+        self.stays = 0
+        small, big = (int(part) for part in str(told["blinds"]).split("/"))
+        stakes = pb.Stakes(
+            game=pb.GAME_NO_LIMIT_HOLDEM,
+            small_blind=small,
+            big_blind=big,
+            ante=told.get("ante", 0),
+            min_buy_in=big,
+            max_buy_in=100_000,
+            seats=9,
+        )
+        opening = commands.OpenTable("table", "Story", stakes, commands.Pace())
+        self.state = opened(opening)
+        self._do(opening)
+        for seat, stack in told.get("seats", {}).items():
+            self.sits_down(str(seat), str(stack))
+
+    def run(self) -> None:
+        """Play every line; an AssertionError says which one does not hold."""
+        for number, line in enumerate(self.told["story"], 1):
+            try:
+                self._line(str(line))
+            except (AssertionError, Refused) as problem:
+                raise AssertionError(f"line {number}, {line!r}: {problem}") from problem
+
+    def _line(self, line: str) -> None:
+        for pattern, step in STEPS:
+            match = pattern.fullmatch(line)
+            if match:
+                step(self, *match.groups())
+                return
+        raise AssertionError(f"not understood; a line is one of: {', '.join(pattern.pattern for pattern, _ in STEPS)}")
+
+    def _do(self, command: commands.Command) -> Decision:
+        decision = decide(self.state, command, self.now_ms, self._deck())
+        before, self.state = self.timer, decision.state
+        self.heard += decision.events
+        if decision.timing is not None:
+            self._charge(before, decision)
+            self.timer = _timer(decision.timing)
+        return decision
+
+    def _charge(self, timer: timers.Timer, decision: Decision) -> None:
+        for event in decision.events:
+            if event.HasField("action_taken") and timer.player_id is not None:
+                number = event.action_taken.action_number
+                spent = timers.bank_used_ms(timer, timer.hand_number, number, self.now_ms)
+                if spent:
+                    self.banks[timer.player_id] = banks.used(self._bank(timer.player_id), "table", spent)
+
+    def _deck(self) -> Deck:
+        first = list(cards.parse(str(self.told.get("deck", "")).replace(" ", "")))
+        return Deck((*first, *(card for card in range(52) if card not in first)))
+
+    def _bank(self, player: str) -> banks.Bank:
+        return self.banks.get(player, banks.Bank(player))
+
+    def _seat(self, seat: str) -> Seat:
+        assert int(seat) in self.state.seats, f"nobody sits at {seat}"
+        return self.state.seats[int(seat)]
+
+    # What happens
+
+    def sits_down(self, seat: str, stack: str) -> None:
+        """'4 sits down with 1000'."""
+        self.stays += 1
+        player = f"player {seat}"
+        left = self._bank(player).left_ms
+        self._do(commands.SeatPlayer(f"stay {self.stays}", player, f"Seat {seat}", int(seat), int(stack), left))
+
+    def leaves(self, seat: str) -> None:
+        """'4 leaves'."""
+        self._do(commands.EndSeating(self._seat(seat).seating_id))
+
+    def sits_out(self, seat: str) -> None:
+        """'4 sits out'."""
+        self._do(commands.SitOut(f"player {seat}"))
+
+    def comes_back(self, seat: str) -> None:
+        """'4 comes back'."""
+        self._do(commands.ComeBack(f"player {seat}"))
+
+    def acts(self, seat: str, verb: str, amount: str | None) -> None:
+        """'4 folds', '4 raises to 120'."""
+        assert self.state.turn is not None, "nobody is asked"
+        self._do(commands.Act(f"player {seat}", self.state.turn.token, KINDS[verb], int(amount or 0)))
+
+    def is_late(self, seat: str, verb: str, amount: str | None) -> None:
+        """'4 folds too late': the action answers the turn before this one, and is refused."""
+        assert self.state.turn is not None, "nobody is asked"
+        late = commands.Token(self.state.turn.token.hand_number, self.state.turn.token.action_number - 1)
+        before = self.state
+        with pytest.raises(PassedTurn):
+            self._do(commands.Act(f"player {seat}", late, KINDS[verb], int(amount or 0)))
+        assert self.state is before, "a refused action changed the table"
+
+    def moves(self) -> None:
+        """'the table moves to another owner'."""
+        self._do(commands.RestartTurn())
+
+    def passes(self, seconds: str) -> None:
+        """'2.5 s pass': every timer that falls due in between fires in its moment."""
+        until = self.now_ms + round(float(seconds) * 1000)
+        while self.timer.fire_at_ms is not None and self.timer.fire_at_ms <= until:
+            self.now_ms = max(self.now_ms, self.timer.fire_at_ms)
+            left = self._bank(self.timer.player_id or "").left_ms
+            todo = timers.due(self.timer, left, self.now_ms)
+            if isinstance(todo, timers.Timer):
+                self.timer = todo
+            else:
+                self._fire(todo)
+        self.now_ms = until
+
+    def _fire(self, firing: timers.Firing) -> None:
+        timer = firing.timer
+        token = commands.Token(timer.hand_number, timer.action_number)
+        if firing.act is timers.Act.DEAL:
+            able = sorted(number for number, seat in self.state.seats.items() if seat.can_play)
+            first = self.told.get("first button", able[0])
+            decision = self._do(commands.DealHand(timer.generation, able.index(first) if first in able else 0))
+        elif firing.act is timers.Act.START_BANK:
+            decision = self._do(commands.StartTimeBank(token, timer.generation, firing.deadline_ms))
+        else:
+            decision = self._do(commands.EndTurn(token, timer.generation))
+        assert decision.answer is False, "the clock's own timer was stale"
+        self.timer = timers.answered(firing, stale=False) or self.timer
+
+    # What must hold
+
+    def hand_is_on(self, number: str) -> None:
+        """'hand 3 is on'."""
+        assert self.state.hand is not None, "no hand is on"
+        assert self.state.hand_number == int(number), f"it is hand {self.state.hand_number}"
+
+    def no_hand(self) -> None:
+        """'no hand is on'."""
+        assert self.state.hand is None, f"hand {self.state.hand_number} is on"
+
+    def due_in(self, seconds: str) -> None:
+        """'the next hand is due in 2 s'."""
+        assert self.state.next_deal_ms, "none is due"
+        left = (self.state.next_deal_ms - self.now_ms) / 1000
+        assert left == float(seconds), f"it is due in {left} s"
+
+    def none_due(self) -> None:
+        """'no hand is due'."""
+        assert not self.state.next_deal_ms, "one is due"
+
+    def turn_is(self, seat: str) -> None:
+        """'it is the turn of 4'."""
+        assert self.state.turn is not None, "nobody is asked"
+        assert self.state.turn.seat == int(seat), f"it is the turn of {self.state.turn.seat}"
+
+    def bank_runs(self, seconds: str) -> None:
+        """'the time bank runs out in 12 s'."""
+        assert self.state.turn is not None, "nobody is asked"
+        assert self.state.turn.bank_deadline_ms, "the bank does not run"
+        left = (self.state.turn.bank_deadline_ms - self.now_ms) / 1000
+        assert left == float(seconds), f"it runs out in {left} s"
+
+    def bank_rests(self) -> None:
+        """'the time bank does not run'."""
+        assert self.state.turn is not None, "nobody is asked"
+        assert not self.state.turn.bank_deadline_ms, "it runs"
+
+    def bank_holds(self, seat: str, seconds: str) -> None:
+        """'4 has 20 s of time bank'."""
+        left = self._bank(f"player {seat}").left_ms / 1000
+        assert left == float(seconds), f"it holds {left} s"
+
+    def last_was(self, seat: str, what: str, cause: str) -> None:
+        """'4 folds by timeout', '4 checks at once': the last thing that the table did for a player."""
+        kinds = {"folds": pb.ACTION_KIND_FOLD, "checks": pb.ACTION_KIND_CHECK}
+        causes = {"by timeout": pb.ACTION_CAUSE_TIMEOUT, "at once": pb.ACTION_CAUSE_ABSENT}
+        taken = [event.action_taken for event in self.heard if event.HasField("action_taken")]
+        mine = [action for action in taken if action.seat == int(seat)]
+        assert mine, f"{seat} has not acted"
+        assert (mine[-1].kind, mine[-1].cause) == (kinds[what], causes[cause]), f"the last action was {mine[-1]}"
+
+    def status_is(self, seat: str, status: str) -> None:
+        """'4 is sitting out'."""
+        found = self.state.status_of(self._seat(seat))
+        assert found == STATUSES[status], f"is {pb.SeatStatus.Name(found)}"
+
+    def is_gone(self, seat: str) -> None:
+        """'4 is gone'."""
+        assert int(seat) not in self.state.seats, f"{seat} still sits"
+
+    def stack_is(self, seat: str, stack: str) -> None:
+        """'4 has 1000'."""
+        assert self._seat(seat).stack == int(stack), f"has {self._seat(seat).stack}"
+
+    def sees(self, seat: str, text: str) -> None:
+        """'4 sees Ah Kd': their own cards."""
+        own = self.state.own_cards(f"player {seat}").cards
+        assert own == text.replace(" ", ""), f"sees {own}"
+
+    def never_shown(self, text: str) -> None:
+        """'nobody is ever shown Ah Kd': no public event so far names one of these cards."""
+        told = "\n".join(str(event) for event in self.heard)
+        for card in text.split():
+            assert card not in told, f"{card} was shown"
+
+
+STEPS: list[tuple[re.Pattern[str], Callable[..., None]]] = [
+    (re.compile(r"(\d+) sits down with (\d+)"), TableStory.sits_down),
+    (re.compile(r"(\d+) leaves"), TableStory.leaves),
+    (re.compile(r"(\d+) sits out"), TableStory.sits_out),
+    (re.compile(r"(\d+) comes back"), TableStory.comes_back),
+    (re.compile(r"(\d+) (folds|checks) (by timeout|at once)"), TableStory.last_was),
+    (re.compile(r"(\d+) (folds|checks|calls|bets|raises to)(?: (\d+))? too late"), TableStory.is_late),
+    (re.compile(r"(\d+) (folds|checks|calls|bets|raises to)(?: (\d+))?"), TableStory.acts),
+    (re.compile(r"the table moves to another owner"), TableStory.moves),
+    (re.compile(r"([\d.]+) s pass(?:es)?"), TableStory.passes),
+    (re.compile(r"hand (\d+) is on"), TableStory.hand_is_on),
+    (re.compile(r"no hand is on"), TableStory.no_hand),
+    (re.compile(r"the next hand is due in ([\d.]+) s"), TableStory.due_in),
+    (re.compile(r"no hand is due"), TableStory.none_due),
+    (re.compile(r"it is the turn of (\d+)"), TableStory.turn_is),
+    (re.compile(r"the time bank runs out in ([\d.]+) s"), TableStory.bank_runs),
+    (re.compile(r"the time bank does not run"), TableStory.bank_rests),
+    (re.compile(r"(\d+) has ([\d.]+) s of time bank"), TableStory.bank_holds),
+    (re.compile(r"(\d+) is (playing|waiting|sitting out|leaving)"), TableStory.status_is),
+    (re.compile(r"(\d+) is gone"), TableStory.is_gone),
+    (re.compile(r"(\d+) has (\d+)"), TableStory.stack_is),
+    (re.compile(r"(\d+) sees (.+)"), TableStory.sees),
+    (re.compile(r"nobody is ever shown (.+)"), TableStory.never_shown),
+]
+
+
+def _timer(timing: Timing) -> timers.Timer:
+    if timing.HasField("turn"):
+        turn = timing.turn
+        return timers.turn(
+            "table",
+            timing.generation,
+            hand_number=turn.token.hand_number,
+            action_number=turn.token.action_number,
+            player_id=turn.player_id,
+            started_at_ms=turn.started_at.ToMilliseconds(),
+            base_ms=turn.base_ms,
+            bank_allowed=turn.bank_allowed,
+        )
+    if timing.HasField("deal"):
+        return timers.deal("table", timing.generation, timing.deal.due_at.ToMilliseconds())
+    return timers.idle("table", timing.generation)
