@@ -10,7 +10,7 @@ from cardroom.engine.events import Event
 
 __all__ = ["Play", "may_only_call_or_fold", "random_action", "random_config", "sit"]
 
-_WORDS = {"folds": FOLD, "checks": CHECK, "calls": CALL}
+_WORDS: dict[str, Action] = {"folds": FOLD, "checks": CHECK, "calls": CALL}
 
 
 class Play:
@@ -73,9 +73,9 @@ def may_only_call_or_fold(hand: Hand, seat: int) -> bool:
     return legal.can_call and not legal.can_raise
 
 
-def random_config(random: Random, *, post_chance: float = 0.0) -> HandConfig:
+def random_config(random: Random, *, omaha: float = 0.5, most: int = 9) -> HandConfig:
     """Any hand that a table could deal, short stacks as likely as deep ones."""
-    count = random.randint(2, 9)
+    count = random.randint(2, most)
     order = sorted(random.sample(range(10), count))
     deep = random.choice((15, 60, 300, 2_000))
     seats = tuple((seat, random.randint(1, deep)) for seat in order)
@@ -86,7 +86,7 @@ def random_config(random: Random, *, post_chance: float = 0.0) -> HandConfig:
     if count > 2 and random.random() < 0.2:
         small, big = None, left[0]
     return HandConfig(
-        game=random.choice(list(Game)),
+        game=Game.POT_LIMIT_OMAHA if random.random() < omaha else Game.NO_LIMIT_HOLDEM,
         small_blind=5,
         big_blind=10,
         button=button,
@@ -98,13 +98,13 @@ def random_config(random: Random, *, post_chance: float = 0.0) -> HandConfig:
     )
 
 
-def random_action(random: Random, hand: Hand) -> tuple[int, Action]:
-    """Something legal for the actor, wilder than people play."""
+def random_action(random: Random, hand: Hand, *, folds: int = 1) -> tuple[int, Action]:
+    """Something legal for the actor, wilder than people play; the more `folds`, the tamer."""
     legal = hand.legal()
     assert legal is not None
     choices: list[Action] = [CHECK if legal.can_check else CALL] * 3
     if not legal.can_check:
-        choices.append(FOLD)
+        choices += [FOLD] * folds
     if legal.raise_min is not None and legal.raise_max is not None:
         typed = legal.nearest(random.randint(legal.raise_min, legal.raise_max))
         assert typed is not None

@@ -127,8 +127,9 @@ def _dead_button(
     if len(dealt_in) < 2:
         dealt_in, posters = able, []
     if len(dealt_in) == 2:
+        posters = []  # between two, everyone has a blind to post anyway
         button = small = dealt_in[0] if dealt_in[1] == big else dealt_in[1]
-    elif not _between(button, small, big):
+    elif button == big or not _between(button, small, big):
         # After a heads-up hand the last small blind may be the next big blind: the button goes behind the small blind.
         button = _previous(small, dealt_in)
     debts = {}
