@@ -1,0 +1,1 @@
+"""What a watcher may see, and when: pure, no I/O, time passed in."""
