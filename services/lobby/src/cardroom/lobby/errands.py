@@ -42,6 +42,7 @@ class Errands(Generic[Item]):
         self._key = key
         self._advance = advance
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._again: dict[str, Item] = {}
         self._woken = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
 
@@ -75,6 +76,8 @@ class Errands(Generic[Item]):
         key = self._key(item)
         running = self._running.get(key)
         if running is not None:
+            # It has given up its claim and is about to end: the new claim must not be lost.
+            self._again[key] = item
             return running
         task = asyncio.create_task(self._work(key, item), name=f"errand-{self._name}")
         self._running[key] = task
@@ -94,14 +97,21 @@ class Errands(Generic[Item]):
         """Wait for the task, but no longer; it goes on."""
         await asyncio.wait({task}, timeout=patience_seconds)
 
-    async def _work(self, key: str, item: Item) -> None:
+    async def _work(self, key: str, first: Item) -> None:
+        item: Item | None = first
+        try:
+            while item is not None:
+                await self._advance_safely(key, item)
+                item = self._again.pop(key, None)
+        finally:
+            self._running.pop(key, None)
+
+    async def _advance_safely(self, key: str, item: Item) -> None:
         try:
             await self._advance(item)
         except Exception:
             # The claim runs out and the row is taken up again: nothing is lost but time.
             log.exception("an errand failed; it is tried again", kind=self._name, key=key)
-        finally:
-            self._running.pop(key, None)
 
     async def _look(self) -> None:
         while True:
