@@ -39,7 +39,7 @@ demo: setup ## Run a whole card room with bots on this machine; HANDS=20 stops a
 play: setup ## Sit down at the running demo yourself
 	@$(BIN)/cardroom play
 
-bench: setup ## Measure latency, throughput and idle cost of the whole stack
+bench: setup ## Measure latency, throughput and idle cost of the whole stack; BENCH=idle measures one thing
 	@$(BIN)/python -m tests.bench $(BENCH)
 
 clean: ## Remove what the other commands made, and what killed runs left on the machine

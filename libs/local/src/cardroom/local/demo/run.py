@@ -42,7 +42,7 @@ class DemoOptions:
 
 async def run_demo(options: DemoOptions, console: Console) -> int:
     """Run it; returns the exit code: 0 if it ended as asked and the books hold, 1 if not, 130 if told to stop early."""
-    progress = Progress(lambda line: console.print(line, highlight=False, markup=False))
+    progress = Progress(lambda line: console.print(line, highlight=False, markup=False, soft_wrap=True))
     stack_options = StackOptions(
         ports="default", table_replicas=options.table_replicas, keep_logs=options.keep_logs, log_level="warning"
     )

@@ -69,7 +69,7 @@ class PlainScreen:
 
     def totals(self, reading: Reading) -> None:
         """Write the line."""
-        self._console.print(reading.line(), highlight=False)
+        self._console.print(reading.line(), highlight=False, soft_wrap=True)
 
 
 class LiveScreen:
