@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
-_BROKER_NAMES = {"beam.smp": "rabbitmq", "postgres": "postgres"}
+_SERVERS = {"beam.smp": "rabbitmq", "postgres": "postgres"}
 
 
 def percentile(values: Sequence[float], part: float) -> float:
@@ -29,6 +29,13 @@ _PARTS = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0))
 
 
 @dataclass(frozen=True, slots=True)
+class _Process:
+    parent: int
+    program: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Moment:
     """CPU seconds used so far, by name; `busy` is the whole machine's."""
 
@@ -38,20 +45,29 @@ class Moment:
 
 
 def sample(names: Mapping[int, str]) -> Moment:
-    """CPU time of the named processes and their children, and of Postgres and RabbitMQ wherever they run.
-
-    Where Postgres and RabbitMQ are containers they are no children of ours, so they are found by their programs' names.
-    """
-    used: dict[str, float] = {}
-    owners: dict[int, str] = dict(names)
+    """CPU time of the named processes with their children, and of the run's Postgres and RabbitMQ."""
     stats = _processes()
+    owners: dict[int, str] = dict(names) | _servers(stats)
+    used: dict[str, float] = {}
     for pid in sorted(stats):
-        parent, program, seconds = stats[pid]
-        name = owners.get(pid) or owners.get(parent) or _BROKER_NAMES.get(program)
+        name = owners.get(pid) or owners.get(stats[pid].parent)
         if name is not None:
             owners[pid] = name
-            used[name] = used.get(name, 0.0) + seconds
+            used[name] = used.get(name, 0.0) + stats[pid].seconds
     return Moment(time.monotonic(), used, _busy_seconds())
+
+
+def _servers(stats: Mapping[int, _Process]) -> dict[int, str]:
+    """Postgres and RabbitMQ: our own children; in containers they are not, and then every one on the machine counts."""
+    found = {pid: _SERVERS[process.program] for pid, process in stats.items() if process.program in _SERVERS}
+    ours = {pid: name for pid, name in found.items() if _is_ours(pid, stats)}
+    return ours or found
+
+
+def _is_ours(pid: int, stats: Mapping[int, _Process]) -> bool:
+    while pid in stats and pid != os.getpid():
+        pid = stats[pid].parent
+    return pid == os.getpid()
 
 
 def cpu_lines(before: Moment, after: Moment) -> list[str]:
@@ -71,7 +87,7 @@ def cpu_share(before: Moment, after: Moment, name: str) -> float:
     return (after.used.get(name, 0.0) - before.used.get(name, 0.0)) / (after.at - before.at)
 
 
-def _processes() -> dict[int, tuple[int, str, float]]:
+def _processes() -> dict[int, _Process]:
     found = {}
     for folder in Path("/proc").iterdir():
         if not folder.name.isdecimal():
@@ -82,7 +98,8 @@ def _processes() -> dict[int, tuple[int, str, float]]:
             continue
         program = text[text.index("(") + 1 : text.rindex(")")]
         fields = text[text.rindex(")") + 2 :].split()
-        found[int(folder.name)] = (int(fields[1]), program, (int(fields[11]) + int(fields[12])) / _TICKS_PER_SECOND)
+        seconds = (int(fields[11]) + int(fields[12])) / _TICKS_PER_SECOND
+        found[int(folder.name)] = _Process(int(fields[1]), program, seconds)
     return found
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from cardroom.local import Progress, Stack, StackOptions
+from cardroom.local.plan import SERVICES
 from tests.bench import _load, _reference
 from tests.bench._measures import Moment, cpu_lines, latency_line, percentile, sample
 
@@ -28,7 +29,12 @@ async def main(options: argparse.Namespace) -> None:
     """Brings the stack up, measures the references, then the phases."""
     pause = str(options.pause_ms)
     pauses = {"CARDROOM_TABLE_PAUSE_MS": pause, "CARDROOM_TABLE_SHOWDOWN_PAUSE_MS": pause}
-    stack_options = StackOptions(table_replicas=options.table_replicas, env={"table": pauses}, log_level="warning")
+    stack_options = StackOptions(
+        table_replicas=options.table_replicas,
+        services=tuple(options.services.split(",")),
+        env={"table": pauses},
+        log_level="warning",
+    )
     async with Stack(stack_options, progress=Progress()) as stack:
         print(
             f"{options.tables} tables of {options.seats}, {options.connections} connections, "
@@ -98,4 +104,5 @@ if __name__ == "__main__":
     for action in command._actions:
         if action.dest == "edge":
             action.required = False
+    command.add_argument("--services", default=",".join(SERVICES))
     asyncio.run(main(command.parse_args()))

@@ -8,13 +8,16 @@ import time
 
 from cardroom.client import Client
 from cardroom.local import Progress, Stack, StackOptions
+from cardroom.local.plan import SERVICES
 from tests.bench._load import STAKES
 from tests.bench._measures import Moment, cpu_lines, cpu_share, sample
 
 
 async def main(options: argparse.Namespace) -> None:
     """Measures the empty stack, opens the tables, measures again."""
-    async with Stack(StackOptions(log_level="warning"), progress=Progress()) as stack:
+    async with Stack(
+        StackOptions(services=tuple(options.services.split(",")), log_level="warning"), progress=Progress()
+    ) as stack:
         names = {process.pid: name for name, process in stack.processes.items()} | {stack.edge.pid: "envoy"}
         print(f"without tables, over {options.seconds:g} s:")
         empty = await _watch(names, options)
@@ -48,4 +51,5 @@ if __name__ == "__main__":
     command.add_argument("--tables", type=int, default=500)
     command.add_argument("--seconds", type=float, default=30.0)
     command.add_argument("--settle-seconds", type=float, default=5.0)
+    command.add_argument("--services", default=",".join(SERVICES))
     asyncio.run(main(command.parse_args()))

@@ -76,3 +76,12 @@ def test_who_has_left_is_still_called_by_name() -> None:
     told(narrator)
     left = pb.PublicView(seats=VIEW.seats[1:])
     assert told(narrator, {"player_left": pb.PlayerLeft(seat=1)}, view=left) == ["Ann leaves."]
+
+
+def test_joining_in_the_middle_of_a_street_the_next_wager_is_a_raise() -> None:
+    narrator = Narrator()
+    view = pb.PublicView(seats=VIEW.seats)
+    view.hand.players.add(seat=2, street_total=10)
+    narrator.lines(view, Update(4, [], is_snapshot=True))
+    lines = told(narrator, acts(1, pb.ACTION_KIND_RAISE, street_total=30, added=30), view=view)
+    assert lines == ["Ann raises to 30."]

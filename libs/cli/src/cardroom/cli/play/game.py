@@ -45,6 +45,7 @@ class Game:
         self._terminal = terminal
         self._narrator = Narrator()
         self._clock_ahead = 0.0
+        self._is_leaving = False
 
     async def run(self) -> None:
         """Plays until the person leaves or stops typing. The seat is kept unless they leave."""
@@ -152,7 +153,7 @@ class Game:
             tasks = (following, drawing, typing)
             try:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-                if following.done() and not typing.done():
+                if following.done() and not typing.done() and not self._is_leaving:
                     following.result()
                     self._terminal.say("You have left the table.")
                     return False
@@ -233,7 +234,11 @@ class Game:
 
     async def _leave(self, player: PlayerClient, table: TableSession, *, buys_in_again: bool) -> bool:
         self._terminal.say("You are leaving; your chips come back when the hand is over.")
-        chips = await player.leave_and_wait(table.table_id)
+        self._is_leaving = True
+        try:
+            chips = await player.leave_and_wait(table.table_id)
+        finally:
+            self._is_leaving = False
         self._terminal.say(f"You have left the table with {chips:,}.")
         return buys_in_again
 

@@ -47,6 +47,8 @@ class Narrator:
     def lines(self, view: pb.PublicView, update: Update) -> list[str]:
         """Sentences for an update; `view` is the one after it."""
         self._names.update({seat.seat: seat.display_name for seat in view.seats})
+        if update.is_snapshot:
+            self._has_wager = any(player.street_total for player in view.hand.players)
         return [line for event in update.events for line in self._tell(event)]
 
     def _name(self, seat: int) -> str:
