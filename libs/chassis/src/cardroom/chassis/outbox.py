@@ -9,7 +9,7 @@ is the first one's, with a lower id. Hence the order per scope is the order of t
 **Several replicas.** Every replica relays, whoever's rows they are; a transaction-level advisory lock lets one round
 run at a time, and the rows are read after it was taken. So rows of a dead replica need no special care, and a table
 that moves to another owner cannot overtake its own older rows. A replica that is stalled in the middle of a round loses
-the lock when the database ends its transaction (`database_idle_in_transaction_ms`); the rows are then published again:
+the lock when the database ends its transaction; the rows are then published again:
 at least once, and consumers ignore what they have.
 
 **Failures.** After a message that was not confirmed, later ones with the same routing key stay too and are sent again,
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 LOCK: Final = 0x4F555442
 PUBLISH_SECONDS: Final = 2.0
+LOCK_SECONDS: Final = 3
+ROLLBACK_SECONDS: Final = 1.0
+SMALLEST_BATCH: Final = 16
 RETRY_SECONDS: Final = 0.5
 STOP_SECONDS: Final = 3.0
 
@@ -52,8 +55,14 @@ INSERT: Final = """
         WITH ORDINALITY AS new (message_id, routing_key, type, body, headers, mandatory, place)
     ORDER BY place
 """
-# A lost deletion only publishes again, so this commit need not wait for the disk.
-BEGIN: Final = f"BEGIN; SET LOCAL synchronous_commit TO off; SELECT pg_advisory_xact_lock({LOCK})"
+# A lost deletion only publishes again, so this commit need not wait for the disk. The lock must outlast a slow publish,
+# and must not outlast a stalled process by much.
+BEGIN: Final = f"""
+    BEGIN;
+    SET LOCAL synchronous_commit TO off;
+    SET LOCAL idle_in_transaction_session_timeout TO '{LOCK_SECONDS}s';
+    SELECT pg_advisory_xact_lock({LOCK})
+"""
 READ: Final = """
     SELECT id, message_id, routing_key, type, body, headers, mandatory,
         extract(epoch FROM clock_timestamp() - created_at)::float8 AS age
@@ -108,6 +117,7 @@ class Relay:
         self._pool = pool
         self._bus = bus
         self._batch_max = batch_max
+        self._batch = batch_max
         self._poll_seconds = poll_seconds
         self._awake = asyncio.Event()
         self._stopping = False
@@ -148,7 +158,11 @@ class Relay:
                 log.warning("the outbox waits for the broker", error=str(error))
             except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
                 log.warning("the outbox waits for the database", error=repr(error))
+            except Exception:
+                log.exception("the outbox failed in an unforeseen way; trying again")
             metrics.OUTBOX_FAILED.inc()
+            # An overloaded broker or machine may never confirm a large batch in time.
+            self._batch = max(self._batch // 2, min(SMALLEST_BATCH, self._batch_max))
             await asyncio.sleep(RETRY_SECONDS)
             self._awake.set()
 
@@ -157,8 +171,8 @@ class Relay:
         while True:
             asked = await self._woken()
             if asked or await conn.fetchval(ANY_LEFT):
-                while await self._round(conn) == self._batch_max:
-                    pass
+                while await self._round(conn) == self._batch:
+                    self._batch = min(self._batch * 2, self._batch_max)
             if self._stopping:
                 return
 
@@ -175,7 +189,7 @@ class Relay:
         self._release_held_back()
         await conn.execute(BEGIN)
         try:
-            rows = await conn.fetch(READ, self._batch_max, sorted(self._held_back))
+            rows = await conn.fetch(READ, self._batch, sorted(self._held_back))
             failure = None
             if rows:
                 metrics.OUTBOX_LAG_SECONDS.set(rows[0]["age"])
@@ -184,8 +198,7 @@ class Relay:
                 metrics.OUTBOX_PUBLISHED.inc(len(done))
             await conn.execute("COMMIT")
         except BaseException:
-            with contextlib.suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
-                await conn.execute("ROLLBACK")
+            await _abandon(conn)
             raise
         if failure is not None:
             raise failure
@@ -232,6 +245,16 @@ class Relay:
     def _release_held_back(self) -> None:
         if self._held_back and time.monotonic() >= self._try_again_at:
             self._held_back.clear()
+
+
+async def _abandon(conn: Connection) -> None:
+    """End the round's transaction; a session that cannot even do that is given up."""
+    try:
+        await asyncio.wait_for(conn.execute("ROLLBACK"), ROLLBACK_SECONDS)
+    except Exception:
+        log.debug("a round could not be rolled back", exc_info=True)
+        with contextlib.suppress(asyncpg.InterfaceError):
+            conn.terminate()
 
 
 def _headers(message: OutboxMessage) -> str:

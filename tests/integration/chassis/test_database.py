@@ -1,0 +1,98 @@
+"""Pool and migrations against a real database."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from cardroom.chassis import database
+from cardroom.chassis.errors import SettingsError, Unavailable
+from cardroom.chassis.settings import ServiceSettings
+
+Fresh = Callable[[], Awaitable[str]]
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Iterator[str]:
+    """An importable package with two migrations, the second with a function in it."""
+    name = f"migrating_{tmp_path.name.replace('-', '_')}"
+    folder = tmp_path / name / "migrations"
+    folder.mkdir(parents=True)
+    (tmp_path / name / "__init__.py").touch()
+    (folder / "0001.chips.sql").write_text(
+        "CREATE TABLE chips (id bigint PRIMARY KEY, amount bigint);\nSELECT pg_sleep(0.2);"
+    )
+    (folder / "0002.guard.sql").write_text(
+        "-- depends: 0001.chips\n"
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN\n"
+        "  IF NEW.amount < 0 THEN RAISE EXCEPTION 'negative: %', NEW.amount; END IF; RETURN NEW; END $$;\n"
+        "CREATE TRIGGER refuse BEFORE INSERT ON chips FOR EACH ROW EXECUTE FUNCTION refuse();\n"
+    )
+    sys.path.insert(0, str(tmp_path))
+    yield name
+    sys.path.remove(str(tmp_path))
+    sys.modules.pop(name, None)
+
+
+async def test_two_replicas_that_migrate_together_both_succeed_and_one_works(
+    fresh_database: Fresh, package: str
+) -> None:
+    url = await fresh_database()
+    counts = await asyncio.gather(*(database.migrate(url, package) for _ in range(3)))
+    assert sorted(counts) == [0, 0, 2]
+    conn = await asyncpg.connect(url)
+    try:
+        with pytest.raises(asyncpg.RaiseError, match="negative: -1"):
+            await conn.execute("INSERT INTO chips VALUES (1, -1)")
+    finally:
+        await conn.close()
+
+
+async def test_a_lock_that_a_killed_process_left_does_not_block(fresh_database: Fresh, package: str) -> None:
+    url = await fresh_database()
+    await database.migrate(url, package)
+    conn = await asyncpg.connect(url)
+    await conn.execute("INSERT INTO yoyo_lock (locked, ctime, pid) VALUES (1, now(), 4242)")
+    await conn.close()
+    assert await asyncio.wait_for(database.migrate(url, package), 5) == 0
+
+
+async def test_a_migration_that_fails_is_an_error_and_changes_nothing(
+    fresh_database: Fresh, package: str, tmp_path: Path
+) -> None:
+    url = await fresh_database()
+    broken = tmp_path / package / "migrations" / "0003.broken.sql"
+    broken.write_text("-- depends: 0002.guard\nCREATE TABLE half (id int);\nSELECT no_such_thing;")
+    with pytest.raises(Exception, match="no_such_thing"):
+        await database.migrate(url, package)
+    conn = await asyncpg.connect(url)
+    assert await conn.fetchval("SELECT to_regclass('half')") is None
+    await conn.close()
+    broken.unlink()
+    assert await database.migrate(url, package) == 0
+
+
+async def test_a_database_that_is_not_there_is_waited_for_and_then_given_up(package: str) -> None:
+    url = "postgresql://nobody@127.0.0.1:1/none"
+    with pytest.raises(Unavailable, match="did not answer"):
+        await database.migrate(url, package, wait_seconds=0)
+    with pytest.raises(Unavailable, match="did not answer"):
+        await database.open_pool(ServiceSettings(database_url=url, startup_seconds=0))
+    with pytest.raises(SettingsError, match="CARDROOM_SERVICE_DATABASE_URL"):
+        await database.open_pool(ServiceSettings(database_url=""))
+
+
+async def test_sessions_of_the_pool_do_not_keep_locks_when_their_process_stalls(fresh_database: Fresh) -> None:
+    settings = ServiceSettings(database_url=await fresh_database(), database_idle_in_transaction_ms=200)
+    pool = await database.open_pool(settings)
+    async with pool.acquire() as conn:
+        await conn.execute("BEGIN")
+        await asyncio.sleep(0.4)
+        with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError)):
+            await conn.fetchval("SELECT 1")
+    await pool.close()
