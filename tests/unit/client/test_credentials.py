@@ -37,11 +37,11 @@ class FakeIdentity:
         number = self.issued
         return Tokens(access_token=f"a{number}", refresh_token=f"r{number}", expires_in_seconds=self.expires_in_seconds)
 
-    async def SignInAsGuest(self, request: SignInAsGuestRequest, timeout: float) -> SignInAsGuestResponse:  # noqa: N802, ASYNC109
+    async def SignInAsGuest(self, request: SignInAsGuestRequest, timeout: float) -> SignInAsGuestResponse:  # noqa: ASYNC109
         assert request.request_id
         return SignInAsGuestResponse(player=Player(player_id="p1", display_name="Ann"), tokens=self._tokens())
 
-    async def RefreshToken(self, request: RefreshTokenRequest, timeout: float) -> RefreshTokenResponse:  # noqa: N802, ASYNC109
+    async def RefreshToken(self, request: RefreshTokenRequest, timeout: float) -> RefreshTokenResponse:  # noqa: ASYNC109
         await asyncio.sleep(0)
         if self.lost_answers:
             self.lost_answers -= 1
@@ -50,7 +50,7 @@ class FakeIdentity:
             raise AioRpcError(grpc.StatusCode.UNAUTHENTICATED, Metadata(), Metadata(), "", None)
         return RefreshTokenResponse(player=Player(player_id="p1", display_name="Ann"), tokens=self._tokens())
 
-    async def IssueServiceToken(self, request: IssueServiceTokenRequest, timeout: float) -> IssueServiceTokenResponse:  # noqa: N802, ASYNC109
+    async def IssueServiceToken(self, request: IssueServiceTokenRequest, timeout: float) -> IssueServiceTokenResponse:  # noqa: ASYNC109
         return IssueServiceTokenResponse(tokens=self._tokens())
 
 

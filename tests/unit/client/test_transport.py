@@ -27,8 +27,10 @@ class Attempts:
         return "done"
 
 
-@pytest.mark.parametrize("code", [grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED])
-async def test_what_may_have_happened_is_repeated(code: grpc.StatusCode) -> None:
+@pytest.mark.parametrize(
+    "code", [grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.ABORTED]
+)
+async def test_what_may_not_have_happened_is_repeated(code: grpc.StatusCode) -> None:
     attempts = Attempts(code, code)
     assert await repeated(attempts, POLICY) == "done"
     assert attempts.made == 3

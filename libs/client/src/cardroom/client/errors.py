@@ -82,7 +82,7 @@ class ResourceExhaustedError(CardroomError):
 
 
 class AbortedError(CardroomError):
-    """Another write came in between: read again and decide anew."""
+    """Other writes kept getting in the way, also after all retries. Nothing happened; repeating it is safe."""
 
     code = grpc.StatusCode.ABORTED
 
