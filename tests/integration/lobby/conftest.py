@@ -157,7 +157,7 @@ async def start(url: str, amqp_url: str, neighbours: Neighbours) -> Lobby:
 
 async def stop(lobby: Lobby) -> None:
     """Stop a lobby replica."""
-    await lobby.channel.close()
+    await lobby.channel.close(None)
     await lobby.app.stop()
     await lobby.pool.close()
 

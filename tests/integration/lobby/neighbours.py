@@ -242,8 +242,8 @@ class FakeClock(clock_pb2_grpc.ClockServiceServicer):
 async def serve(state: Neighbours) -> tuple[grpc.aio.Server, str]:
     """Serve all three on one port; return the server and its address."""
     server = grpc.aio.server()
-    internal_pb2_grpc.add_TableSeatServiceServicer_to_server(FakeTables(state), server)
-    ledger_pb2_grpc.add_LedgerServiceServicer_to_server(FakeWallet(state), server)
+    internal_pb2_grpc.add_TableSeatServiceServicer_to_server(FakeTables(state), server)  # type: ignore[abstract]
+    ledger_pb2_grpc.add_LedgerServiceServicer_to_server(FakeWallet(state), server)  # type: ignore[abstract]
     clock_pb2_grpc.add_ClockServiceServicer_to_server(FakeClock(state), server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()

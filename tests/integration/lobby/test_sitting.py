@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 from uuid import uuid4
 
 import grpc
@@ -169,7 +170,7 @@ async def test_a_neighbour_that_is_down_leaves_the_seating_unfinished_until_it_i
     assert (await ada.seat()).state == lobby_pb2.SEATING_STATE_RESERVED
     faults.clear()
 
-    async def sits() -> bool:
+    async def sits() -> Any:
         return (await ada.seat()).state == lobby_pb2.SEATING_STATE_SEATED
 
     await until(sits)
