@@ -17,8 +17,8 @@ _Answer = TypeVar("_Answer")
 RETRYABLE_CODES: Final = frozenset(
     {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.ABORTED}
 )
-"""After the first two nobody knows whether the call happened; after ABORTED it did not, because other writes kept getting
-in the way. What is safe to repeat is repeated."""
+"""After the first two nobody knows whether the call happened; after ABORTED it did not, because other writes kept
+getting in the way. What is safe to repeat is repeated."""
 
 SILENCE_SECONDS_MAX: Final = 15.0
 """A stream without so much as a heartbeat for this long is dead (servers send one every 5 s)."""
