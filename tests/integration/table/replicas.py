@@ -37,7 +37,7 @@ STAKES = view.Stakes(
 SERVICE_SCOPES = "table.open table.seat table.time"
 
 
-def bearer(subject: str, scope: str) -> list[tuple[str, str]]:
+def bearer(subject: str, scope: str) -> tuple[tuple[str, str], ...]:
     """Metadata with a token for `subject`."""
     claims = {
         "iss": "https://cardroom.local",
@@ -47,7 +47,7 @@ def bearer(subject: str, scope: str) -> list[tuple[str, str]]:
         "exp": int(time.time()) + 3600,
     }
     token = jwt.encode({"alg": "ES256", "kid": "test"}, claims, KEY, algorithms=["ES256"])
-    return [("authorization", f"Bearer {token}")]
+    return (("authorization", f"Bearer {token}"),)
 
 
 SERVICE = bearer("service:test", SERVICE_SCOPES)
@@ -60,18 +60,18 @@ class Replica:
     app: App
     address: str
     channel: grpc.aio.Channel
-    players: TableServiceStub = field(init=False)
-    seats: TableSeatServiceStub = field(init=False)
-    time: TableTimeServiceStub = field(init=False)
+    players: Any = field(init=False)
+    seats: Any = field(init=False)
+    time: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        self.players = TableServiceStub(self.channel)  # type: ignore[no-untyped-call]
-        self.seats = TableSeatServiceStub(self.channel)  # type: ignore[no-untyped-call]
-        self.time = TableTimeServiceStub(self.channel)  # type: ignore[no-untyped-call]
+        self.players = TableServiceStub(self.channel)
+        self.seats = TableSeatServiceStub(self.channel)
+        self.time = TableTimeServiceStub(self.channel)
 
     async def stop(self) -> None:
         """Stop it as SIGTERM would."""
-        await self.channel.close()
+        await self.channel.close(None)
         await self.app.stop()
 
     def part(self, kind: type[Any]) -> Any:
