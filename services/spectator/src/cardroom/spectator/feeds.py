@@ -122,6 +122,6 @@ class Feeds:
             shared.until = max(shared.until, until)
             for step in shared.feed.follow(by_table.get(table_id, ())):
                 sent = messages.message(step)
-                metrics.LATENESS.observe((until - step.change.latest_at).total_seconds())
+                metrics.LATENESS.observe((until - step.change.happened_at).total_seconds())
                 for watcher in shared.watchers:
                     watcher.offer(sent)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from cardroom.spectator.domain.feed import Change
@@ -16,76 +16,84 @@ if TYPE_CHECKING:
     Pool = asyncpg.Pool[asyncpg.Record]
 
 ADD_CHANGES: Final = """
-insert into table_changes (table_id, version, occurred_at, latest_at, body)
-select
-    new.table_id,
-    new.version,
-    new.occurred_at,
-    greatest(
-        max(least(new.occurred_at, statement_timestamp())) over (partition by new.table_id order by new.version),
-        before.latest_at
-    ),
-    new.body
+insert into table_changes (table_id, version, happened_at, body)
+select new.table_id, new.version, least(new.occurred_at, statement_timestamp()), new.body
 from unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::bytea[]) as new (table_id, version, occurred_at, body)
-left join lateral (
-    select known.latest_at
-    from table_changes as known
-    where known.table_id = new.table_id and known.version < new.version
-    order by known.version desc
-    limit 1
-) as before on true
 on conflict (table_id, version) do nothing
 """
+# A change waits for every earlier one: a clock that was set back, as at a takeover, shows nothing early.
 NEWEST_DUE: Final = """
+with moment as (select statement_timestamp() - $2::interval as until)
 select
-    statement_timestamp() - $2::interval as until,
+    moment.until,
     exists (select from table_changes where table_id = $1) as is_known,
-    due.version, due.latest_at, due.body
-from (select 1) as one
+    due.version, due.happened_at, due.body
+from moment
 left join lateral (
-    select version, latest_at, body
+    select version, happened_at, body
     from table_changes
-    where table_id = $1 and latest_at <= statement_timestamp() - $2::interval
-    order by latest_at desc, version desc
+    where table_id = $1
+    and version < coalesce(
+        (select min(version) from table_changes where table_id = $1 and happened_at > moment.until),
+        9223372036854775807
+    )
+    order by version desc
     limit 1
 ) as due on true
 """
-# Later versions never have an earlier latest_at, so `latest_at >= since` loses none, and keeps the scan to what is new.
+# The next change of a table decides for all after it, so a poll with nothing due looks at one row of each table.
 DUE_AFTER: Final = """
+with moment as (select statement_timestamp() - $3::interval as until)
 select moment.until, due.*
-from (select statement_timestamp() - $4::interval as until) as moment
-left join (
-    select watched.table_id::text, change.version, change.latest_at, change.body
-    from unnest($1::uuid[], $2::bigint[], $3::timestamptz[]) as watched (table_id, seen, since)
+from moment
+left join lateral (
+    select watched.table_id::text, change.version, change.happened_at, change.body
+    from unnest($1::uuid[], $2::bigint[]) as watched (table_id, seen)
     cross join lateral (
-        select version, latest_at, body
+        select happened_at
         from table_changes
-        where table_changes.table_id = watched.table_id
-        and latest_at >= watched.since and latest_at <= statement_timestamp() - $4::interval
-        and version > watched.seen
-        order by latest_at, version
-        limit $5
+        where table_changes.table_id = watched.table_id and version > watched.seen
+        order by version
+        limit 1
+    ) as next
+    cross join lateral (
+        select version, happened_at, body
+        from table_changes
+        where table_changes.table_id = watched.table_id and version > watched.seen
+        and version < coalesce(
+            (
+                select version
+                from table_changes as waiting
+                where waiting.table_id = watched.table_id and waiting.version > watched.seen
+                and waiting.happened_at > moment.until
+                order by waiting.version
+                limit 1
+            ),
+            9223372036854775807
+        )
+        order by version
+        limit $4
     ) as change
+    where next.happened_at <= moment.until
 ) as due on true
 order by due.table_id, due.version
 """
-# The newest change that is due is kept for each table, however old: it is what a new watcher sees first.
+# The newest of the old changes is kept for each table, for ever: it is what a new watcher of a quiet table sees.
 PURGE: Final = """
 delete from table_changes where (table_id, version) in (
     select old.table_id, old.version
     from table_changes as old
-    where old.latest_at < statement_timestamp() - $1::interval
+    where old.happened_at < statement_timestamp() - $1::interval
     and exists (
         select from table_changes as newer
         where newer.table_id = old.table_id and newer.version > old.version
-        and newer.latest_at <= statement_timestamp() - $2::interval
+        and newer.happened_at < statement_timestamp() - $1::interval
     )
-    order by old.latest_at
-    limit $3
+    order by old.happened_at
+    limit $2
 )
 """
 ROWS_A_TABLE_MAX: Final = 200
-LONG_AGO: Final = datetime.fromtimestamp(0, UTC)
 PURGE_BATCH: Final = 2000
 
 
@@ -132,23 +140,17 @@ class Store:
         assert row is not None, "the statement always gives one row"
         newest = None
         if row["version"] is not None:
-            newest = Change(table_id, row["version"], row["latest_at"], row["body"])
+            newest = Change(table_id, row["version"], row["happened_at"], row["body"])
         return Opening(row["is_known"], newest, row["until"])
 
     async def due_after(self, shown: Mapping[str, Change | None]) -> tuple[list[Change], datetime]:
         """Return the due changes after the one shown last of each table, and the moment up to which they are due."""
-        rows = await self._pool.fetch(
-            DUE_AFTER,
-            list(shown),
-            [0 if last is None else last.version for last in shown.values()],
-            [LONG_AGO if last is None else last.latest_at for last in shown.values()],
-            self._delay,
-            ROWS_A_TABLE_MAX,
-        )
+        seen = [0 if last is None else last.version for last in shown.values()]
+        rows = await self._pool.fetch(DUE_AFTER, list(shown), seen, self._delay, ROWS_A_TABLE_MAX)
         due = [Change(*row[1:]) for row in rows if row[1] is not None]
         return due, rows[0]["until"]
 
     async def purge(self, retention: timedelta) -> int:
         """Delete a batch of what nobody will ask for any more; return how many rows that was."""
-        done = await self._pool.execute(PURGE, retention, self._delay, PURGE_BATCH)
+        done = await self._pool.execute(PURGE, retention, PURGE_BATCH)
         return int(done.rpartition(" ")[2])

@@ -17,8 +17,7 @@ class Change:
 
     table_id: str
     version: int
-    latest_at: datetime
-    """When it happened; for one that claims to be older than its predecessor, when that happened."""
+    happened_at: datetime
     body: bytes
 
 

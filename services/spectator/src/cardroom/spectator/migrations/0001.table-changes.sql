@@ -3,12 +3,8 @@
 create table table_changes (
     table_id uuid not null,
     version bigint not null check (version > 0),
-    -- By the table service's clock.
-    occurred_at timestamptz not null,
-    -- The latest occurred_at of this and every earlier version known here, never later than its arrival: a change is
-    -- due when this is old enough. So neither a clock that was set back nor one that runs ahead shows anything early,
-    -- or holds it back for long.
-    latest_at timestamptz not null,
+    -- By the table service's clock, but never later than the arrival here: a clock that runs ahead holds nothing back.
+    happened_at timestamptz not null,
     body bytea not null,
     primary key (table_id, version)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000);
@@ -16,5 +12,4 @@ create table table_changes (
 -- Bodies live for minutes; packing them would cost more than it saves.
 alter table table_changes alter column body set storage external;
 
-create index table_changes_due on table_changes (table_id, latest_at, version);
-create index table_changes_by_age on table_changes (latest_at);
+create index table_changes_by_age on table_changes (happened_at);
