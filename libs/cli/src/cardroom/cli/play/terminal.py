@@ -18,6 +18,7 @@ from rich.live import Live
 
 _BACKSPACES: Final = {"\x7f", "\b"}
 _ENTERS: Final = {"\r", "\n"}
+_LAST_LINES: Final = 3
 _CTRL_C, _CTRL_D, _ESCAPE = "\x03", "\x04", "\x1b"
 
 
@@ -152,6 +153,9 @@ class ScreenTerminal:
         """Gives the keyboard back."""
         if self._live is not None:
             self._live.stop()
+            # The screen takes what it showed with it.
+            for line in self._log[-_LAST_LINES:]:
+                self._console.print(line, markup=False, highlight=False)
         if self._before is not None:
             termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, self._before)
 

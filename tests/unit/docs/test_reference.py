@@ -1,0 +1,55 @@
+"""The documentation says what is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.docs import reference
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("name", reference.PAGES)
+def test_reference_pages_say_what_the_code_says(name: str) -> None:
+    """When this fails, run `python -m tests.unit.docs.reference`."""
+    assert (ROOT / name).read_text() == reference.PAGES[name]()
+
+
+def test_every_refusal_of_a_method_names_a_status_of_grpc() -> None:
+    codes = {refusal.code for refusal in reference.refusals()}
+    assert codes <= {
+        "ABORTED",
+        "ALREADY_EXISTS",
+        "FAILED_PRECONDITION",
+        "INVALID_ARGUMENT",
+        "NOT_FOUND",
+        "PERMISSION_DENIED",
+        "RESOURCE_EXHAUSTED",
+        "UNAUTHENTICATED",
+        "UNAVAILABLE",
+    }
+
+
+def _links() -> Iterator[tuple[Path, str]]:
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
+            if "://" not in target:
+                yield page, target
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    broken = [f"{page.name}: {target}" for page, target in _links() if not (page.parent / target).exists()]
+    assert not broken
+
+
+def test_paths_named_in_the_documentation_exist() -> None:
+    path = re.compile(r"`((?:libs|services|tests|protos|docs|helm|docker)/[A-Za-z0-9_./-]+)`")
+    missing = []
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        named = path.findall(page.read_text())
+        missing += [f"{page.name}: {name}" for name in named if not (ROOT / name).exists()]
+    assert not missing
