@@ -80,7 +80,9 @@ class Betting:
         """Start the round before the flop at `wager`, with `first` to act (4.1)."""
         self.wager = wager
         self.nominal_pot = nominal_pot
-        self._wait_for(first)
+        stacks = self.stacks
+        live = self.live
+        self.waiting = [player for player in live[first:] + live[:first] if stacks[player]]
 
     # The round
 
@@ -127,12 +129,14 @@ class Betting:
         if not left:
             self.able -= 1
         raised = amount - self.wager
-        self.full_raise = max(self.full_raise, raised)
+        if raised > self.full_raise:  # noqa: PLR1730 - max() takes three times as long
+            self.full_raise = raised
         self.bets[player] = self.wager = self.seen[player] = amount
         self.raiser = player
-        self._wait_for(player + 1)
-        if left:
-            self.waiting.pop()
+        live = self.live
+        place = live.index(player)
+        stacks = self.stacks
+        self.waiting = [other for other in live[place + 1 :] + live[:place] if stacks[other]]
         return added
 
     def next_street(self) -> None:
@@ -145,12 +149,6 @@ class Betting:
         self.raiser = -1
         stacks = self.stacks
         self.waiting = [player for player in self.live if stacks[player]]
-
-    def _wait_for(self, first: int) -> None:
-        """Everyone live with chips is to act, clockwise from `first`."""
-        stacks = self.stacks
-        able = [player for player in self.live if stacks[player]]
-        self.waiting = [p for p in able if p >= first] + [p for p in able if p < first]
 
     # What is legal
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, field
 from enum import Enum
 
 from cardroom.engine.errors import ConfigError
-from cardroom.engine.games import Game
+from cardroom.engine.games import Game, Rules
 
 __all__ = ["BlindKind", "HandConfig", "Post"]
 
@@ -56,29 +55,36 @@ class HandConfig:
     unit: int = 0
     posts: tuple[Post, ...] = ()
     min_bet: int = 0
-    order: tuple[int, ...] = field(init=False, repr=False, compare=False, default=())
+    rules: Rules = field(init=False, repr=False, compare=False)
+    """How the game is played."""
+    order: tuple[int, ...] = field(init=False, repr=False, compare=False)
     """The seats dealt in, left of the button first: the order of the deal and of the odd chips."""
+    places: dict[int, int] = field(init=False, repr=False, compare=False)
+    """The place of each seat in `order`."""
 
     def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "rules", self.game.rules)
         numbers = [seat for seat, _ in self.seats]
         self._check(numbers)
-        put = object.__setattr__
         if not self.unit:
             put(self, "unit", self.small_blind or 1)
         if not self.min_bet:
             put(self, "min_bet", self.big_blind)
         button = self.button
-        put(self, "order", tuple([n for n in numbers if n > button] + [n for n in numbers if n <= button]))
+        order = [n for n in numbers if n > button] + [n for n in numbers if n <= button]
+        put(self, "order", tuple(order))
+        put(self, "places", {seat: place for place, seat in enumerate(order)})
 
     def _check(self, numbers: list[int]) -> None:
         count = len(numbers)
         if count < 2:
             raise ConfigError(f"{count} player(s) dealt in: a hand needs at least two (2.4)")
-        if self.game.rules.cards_needed(count) > 52:
+        if self.rules.cards_needed(count) > 52:
             raise ConfigError(f"{count} players: one deck is too small for {self.game.value}")
-        if any(a >= b for a, b in itertools.pairwise(numbers)):
+        if sorted(set(numbers)) != numbers:
             raise ConfigError(f"seats {numbers} are not in ascending order, each once")
-        if min(stack for _, stack in self.seats) < 1:
+        if min([stack for _, stack in self.seats]) < 1:
             raise ConfigError(f"stacks {dict(self.seats)}: everyone dealt in needs at least 1 chip")
         if not 0 <= self.small_blind <= self.big_blind or self.big_blind < 1:
             raise ConfigError(f"blinds {self.small_blind}/{self.big_blind}: the big blind is 1 or more and the larger")
@@ -90,5 +96,5 @@ class HandConfig:
             raise ConfigError(f"small blind at seat {self.small_blind_seat}, which is not dealt in; None means dead")
         if self.small_blind_seat == self.big_blind_seat:
             raise ConfigError(f"both blinds at seat {self.big_blind_seat}")
-        if any(post.seat not in numbers or post.amount < 1 for post in self.posts):
+        if self.posts and any(post.seat not in numbers or post.amount < 1 for post in self.posts):
             raise ConfigError(f"posts {self.posts}: each needs a seat that is dealt in and at least 1 chip")

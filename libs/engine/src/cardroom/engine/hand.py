@@ -6,7 +6,7 @@ yet, or the hand is over. Players are known by seat number outside and by their 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 
 from cardroom.engine import events as ev
@@ -74,7 +74,7 @@ class Hand:
     @classmethod
     def start(cls, config: HandConfig, deck: Sequence[Card]) -> tuple[Hand, list[ev.Event]]:
         """Post, deal from the top of `deck` (52 cards, `shuffle.shuffled_deck`), and come to the first turn."""
-        deal = Deal.from_deck(config.game.rules, len(config.seats), deck)
+        deal = Deal.from_deck(config.rules, len(config.seats), deck)
         return cls.start_dealt(config, deal)
 
     @classmethod
@@ -88,12 +88,12 @@ class Hand:
         by itself. Without `record` no events are made.
         """
         hand = cls.__new__(cls)
-        rules = config.game.rules
+        rules = config.rules
         stacks = dict(config.seats)
         order = config.order
         hand._config = config
         hand._order = order
-        hand._index = {seat: place for place, seat in enumerate(order)}
+        hand._index = config.places
         hand._betting = Betting(
             [stacks[seat] for seat in order], config.min_bet, config.unit, pot_limit=rules.pot_limit
         )
@@ -238,7 +238,18 @@ class Hand:
             self._check_or_call(seat, kind)
         else:
             raise TypeError(f"{action!r} is not an action: use Fold, Check, Call or RaiseTo")
-        self._go_on()
+        if betting.able < 2 or not betting.waiting:  # else the next player is to act, and that is all
+            self._go_on()
+
+    def check_or_call(self, seat: int) -> None:
+        """Like `advance` with a check if that is legal, else with a call."""
+        betting = self._betting
+        waiting = betting.waiting
+        if not waiting or self._order[waiting[0]] != seat:
+            self._refuse_turn(seat)
+        betting.check_or_call()
+        if betting.able < 2 or not betting.waiting:
+            self._go_on()
 
     def _check_or_call(self, seat: int, kind: type[Action]) -> None:
         betting = self._betting
@@ -283,7 +294,7 @@ class Hand:
             betting.waiting = []
             if betting.able < 2:
                 self._give_back_uncalled()
-            if self._street + 1 == len(self._config.game.rules.streets):
+            if self._street + 1 == len(self._config.rules.streets):
                 if not self._manual or len(self._decided) == len(betting.live):
                     self._showdown()
                 return
@@ -292,7 +303,7 @@ class Hand:
             self._deal_street()
 
     def _deal_street(self) -> None:
-        board_sizes = self._config.game.rules.board_sizes
+        board_sizes = self._config.rules.board_sizes
         have, want = len(self._board), board_sizes[self._street + 1]
         if len(self._future) < want:
             self._due = want - have
@@ -307,15 +318,22 @@ class Hand:
         """Give the cards that are due. Raises CardsError when none are, or for a wrong number or a card already out."""
         if not self._due or len(cards) != self._due:
             raise CardsError(f"{text(cards)!r} dealt to the board: {self._due or 'no'} cards are due")
-        out = {card for hole in self._holes for card in hole}.union(self._board)
-        if UNKNOWN in cards or len(set(cards)) != len(cards) or not out.isdisjoint(cards):
+        fresh = {*cards}
+        if UNKNOWN in fresh or len(fresh) != len(cards) or not fresh.isdisjoint(self._cards_out()):
             raise CardsError(f"{text(cards)!r} dealt to the board: cards must be known, and none out already")
         self._events = [] if record else None
         self._future = (*self._board, *cards)
         self._due = 0
         self._deal_street()
-        self._go_on()
+        if self._betting.able < 2:  # else somebody is to act
+            self._go_on()
         return self._take_events()
+
+    def _cards_out(self) -> list[Card]:
+        out = list(self._board)
+        for hole in self._holes:
+            out += hole
+        return out
 
     def _give_back_uncalled(self) -> None:
         betting = self._betting
@@ -416,7 +434,7 @@ class Hand:
         hole = self._holes[player]
         if UNKNOWN in hole:
             raise UnknownCardNeeded(f"seat {self._order[player]} is at the showdown with unknown cards {text(hole)!r}")
-        ranks = tuple([ranking(hole, self._board) for ranking in self._config.game.rules.rankings])
+        ranks = tuple([ranking(hole, self._board) for ranking in self._config.rules.rankings])
         self._ranks[player] = ranks
         return ranks
 
@@ -452,30 +470,34 @@ class Hand:
     # Before the deal
 
     def _post_everything(self) -> None:
-        config, betting, index = self._config, self._betting, self._index
-        for post in config.posts:
-            if post.kind is BlindKind.DEAD_ANTE:
-                self._post(index[post.seat], post.kind, post.amount)
+        config, index = self._config, self._index
+        small, big = config.small_blind_seat, index[config.big_blind_seat]
+        if config.posts:
+            self._post_extra(lambda kind: kind is BlindKind.DEAD_ANTE)
         if config.ante:
             for player in range(len(self._order)):
                 self._post_ante(player)
-        small = config.small_blind_seat
         in_full = config.small_blind + config.big_blind
         if small is not None and config.small_blind:
             in_full -= self._post(index[small], BlindKind.SMALL, config.small_blind)
-        big = index[config.big_blind_seat]
         in_full -= self._post(big, BlindKind.BIG, config.big_blind)
         wager, last = config.big_blind, big
-        # A missed small blind posts after the live one, which it may leave no chips for.
-        for post in sorted(config.posts, key=lambda post: post.kind is BlindKind.DEAD):
-            if post.kind is not BlindKind.DEAD_ANTE:
-                self._post(index[post.seat], post.kind, post.amount)
-            if post.kind is BlindKind.STRADDLE and post.amount > wager:
-                wager, last = post.amount, index[post.seat]
-        betting.open(wager, (last + 1) % len(self._order), in_full)
+        if config.posts:
+            # A missed small blind posts after the live one, which it may leave no chips for.
+            self._post_extra(lambda kind: kind in (BlindKind.LIVE, BlindKind.STRADDLE))
+            self._post_extra(lambda kind: kind is BlindKind.DEAD)
+            for post in config.posts:
+                if post.kind is BlindKind.STRADDLE and post.amount > wager:
+                    wager, last = post.amount, index[post.seat]
+        self._betting.open(wager, (last + 1) % len(self._order), in_full)
 
-    def _post(self, player: int, kind: BlindKind, amount: int) -> int:
-        dead = kind in (BlindKind.DEAD, BlindKind.DEAD_ANTE)
+    def _post_extra(self, chosen: Callable[[BlindKind], bool]) -> None:
+        for post in self._config.posts:
+            if chosen(post.kind):
+                dead = post.kind in (BlindKind.DEAD, BlindKind.DEAD_ANTE)
+                self._post(self._index[post.seat], post.kind, post.amount, dead=dead)
+
+    def _post(self, player: int, kind: BlindKind, amount: int, *, dead: bool = False) -> int:
         paid = self._betting.post(player, amount, wager=not dead, dead=dead)
         if paid and self._events is not None:
             all_in = not self._betting.stacks[player]
@@ -540,13 +562,13 @@ class Hand:
     @property
     def at_showdown(self) -> bool:
         """Betting and board are complete, and more than one player is in: only in a hand with a declared showdown."""
-        last = self._street + 1 == len(self._config.game.rules.streets)
+        last = self._street + 1 == len(self._config.rules.streets)
         return last and not self._betting.waiting and not self._over and len(self._betting.live) > 1
 
     @property
     def street(self) -> Street:
         """The round that the hand is in, or ended in."""
-        return self._config.game.rules.streets[self._street]
+        return self._config.rules.streets[self._street]
 
     @property
     def board(self) -> tuple[Card, ...]:
@@ -566,6 +588,11 @@ class Hand:
     def stacks(self) -> dict[int, int]:
         """Chips in front of each seat and not in play, in seat order."""
         return {seat: self._betting.stacks[self._index[seat]] for seat, _ in self._config.seats}
+
+    @property
+    def chips(self) -> tuple[int, ...]:
+        """The stacks, left of the button first: by place in `seats`."""
+        return tuple(self._betting.stacks)
 
     def stack(self, seat: int) -> int:
         """Chips in front of `seat` and not in play."""

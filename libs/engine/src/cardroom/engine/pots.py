@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["Pot", "split", "uncalled"]
 
 
-@dataclass(frozen=True, slots=True)
-class Pot:
+class Pot(NamedTuple):
     """Chips, and who can win them. In `Hand.pots` and results `eligible` holds seats, left of the button first."""
 
     amount: int

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cardroom.engine.pots import Pot
 
 __all__ = ["Award", "award", "order_of_showing", "shows"]
 
 
-@dataclass(frozen=True, slots=True)
-class Award:
+class Award(NamedTuple):
     """A pot that was won; `wins` are (who, chips), left of the button first."""
 
     amount: int
@@ -45,6 +44,8 @@ def award(pots: Sequence[Pot], claims: Callable[[int], Sequence[int]], mucked: S
 
 
 def _wins(pot: Pot, claims: Callable[[int], Sequence[int]], mucked: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    if len(pot.eligible) == 1:
+        return ((pot.eligible[0], pot.amount),)
     contenders = [player for player in pot.eligible if player not in mucked]
     if not contenders:
         contenders = [max(pot.eligible, key=mucked.index)]

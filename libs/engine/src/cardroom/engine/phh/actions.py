@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from cardroom.engine import cards
 from cardroom.engine.actions import FOLD, Fold, RaiseTo
@@ -13,22 +12,22 @@ from cardroom.engine.errors import PhhError, PhhHalfChips, PhhUnsupported
 __all__ = ["Step", "Verb", "parse"]
 
 
-class Verb(IntEnum):
-    """What a step does."""
+class Verb:
+    """What a step does. Plain numbers, because a replay compares one for every action."""
 
-    ACT = 0
-    CHECK_OR_CALL = 1
-    DEAL_HOLE = 2
-    DEAL_BOARD = 3
-    SHOW = 4
-    MUCK = 5
-    NOTHING = 6
+    ACT: Final = 0
+    CHECK_OR_CALL: Final = 1
+    DEAL_HOLE: Final = 2
+    DEAL_BOARD: Final = 3
+    SHOW: Final = 4
+    MUCK: Final = 5
+    NOTHING: Final = 6
 
 
 class Step(NamedTuple):
     """One action of a record; `seat` is the player's number, 1 for p1."""
 
-    verb: Verb
+    verb: int
     seat: int = 0
     action: Fold | RaiseTo | None = None
     cards: tuple[int, ...] = ()

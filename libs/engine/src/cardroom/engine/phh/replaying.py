@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
-from cardroom.engine.actions import CALL, CHECK
 from cardroom.engine.cards import UNKNOWN, Card, text
 from cardroom.engine.config import BlindKind, HandConfig, Post
 from cardroom.engine.deal import Deal
@@ -113,7 +113,7 @@ def replay(record: PhhHand, *, decisions: bool = True) -> ReplayResult:
     hand = result.hand
     if hand is not None and hand.is_over:
         result.complete = True
-        result.finishing_stacks = tuple(hand.stacks.values())
+        result.finishing_stacks = hand.chips
     return result
 
 
@@ -125,10 +125,16 @@ def _play(record: PhhHand, result: ReplayResult, *, decisions: bool) -> None:
     actions = record.actions
     for at in range(start, len(actions)):
         result.at = at
-        step = parse(actions[at])
-        if decisions and step.verb <= Verb.CHECK_OR_CALL:
+        step = verb, seat, action, _ = parse(actions[at])
+        if decisions and verb <= Verb.CHECK_OR_CALL:
             _note_turn(result, hand, at)
-        _follow(hand, step, result)
+        if verb == Verb.ACT:
+            assert action is not None
+            hand.advance(seat, action)
+        elif verb == Verb.CHECK_OR_CALL:
+            hand.check_or_call(seat)
+        else:
+            _follow(hand, step, result)
     result.at = None
     if hand.at_showdown:
         hand.finish_showdown(record=False)
@@ -138,12 +144,28 @@ def _play(record: PhhHand, result: ReplayResult, *, decisions: bool) -> None:
 
 def config_of(record: PhhHand) -> HandConfig:
     """The record's stakes and players, p1 at seat 1, the button at the last seat. The betting unit is 1 (7.1)."""
-    blinds, antes = _by_place(record.blinds), _by_place(record.antes)
+    return _config(
+        record.variant,
+        record.ante_trimming,
+        (record.antes, record.blinds, record.stacks),
+        record.min_bet,
+        record.small_blind,
+    )
+
+
+@lru_cache(maxsize=256)  # hands of one session tend to start alike
+def _config(
+    variant: str,
+    trimming: bool,
+    chips: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]],
+    min_bet: int,
+    small_blind: int | None,
+) -> HandConfig:
+    phh_antes, phh_blinds, stacks = chips
+    blinds, antes = _by_place(phh_blinds), _by_place(phh_antes)
     posted = [place for place in range(len(blinds)) if blinds[place] > 0]
     if len(posted) < 2 and (not posted or len(blinds) == 2):
-        raise PhhUnsupported(
-            f"blinds {list(record.blinds)}: a big blind is needed, and a small one between two players"
-        )
+        raise PhhUnsupported(f"blinds {list(phh_blinds)}: a big blind is needed, and a small one between two players")
     if len(blinds) == 2:
         posted.reverse()
     small = posted[0] if len(posted) > 1 else None
@@ -152,25 +174,25 @@ def config_of(record: PhhHand) -> HandConfig:
     posts += [Post(place + 1, BlindKind.LIVE, -blind) for place, blind in enumerate(blinds) if blind < 0]
     ante = 0
     if any(antes):
-        if not record.ante_trimming:
+        if not trimming:
             posts += [Post(place + 1, BlindKind.DEAD_ANTE, paid) for place, paid in enumerate(antes) if paid]
         elif len(set(antes)) > 1:
             raise PhhUnsupported(f"antes {list(antes)}: uneven antes that are trimmed against each other")
         else:
             ante = antes[0]
-    nominal = record.small_blind if record.small_blind is not None else blinds[big] // 2
+    nominal = small_blind if small_blind is not None else blinds[big] // 2
     return HandConfig(
-        game=_GAMES[record.variant],
+        game=_GAMES[variant],
         small_blind=nominal if small is None else blinds[small],
         big_blind=blinds[big],
         button=len(blinds),
         small_blind_seat=None if small is None else small + 1,
         big_blind_seat=big + 1,
-        seats=tuple(enumerate(record.stacks, 1)),
+        seats=tuple(enumerate(stacks, 1)),
         ante=ante,
         unit=1,
         posts=tuple(posts),
-        min_bet=record.min_bet,
+        min_bet=min_bet,
     )
 
 
@@ -181,22 +203,22 @@ def _by_place(chips: tuple[int, ...]) -> tuple[int, ...]:
 
 def _deal_hole_cards(record: PhhHand, config: HandConfig, result: ReplayResult) -> int:
     """Start the hand with the hole cards of the record, unknown where it deals none. Answers where play begins."""
-    count, size = len(config.seats), config.game.rules.hole_cards
+    count, size = len(config.seats), config.rules.hole_cards
     holes: list[tuple[Card, ...]] = [()] * count
     start = 0
     for action in record.actions:
         result.at = start
         verb, seat, _, dealt = parse(action)
-        if verb is Verb.DEAL_HOLE:
+        if verb == Verb.DEAL_HOLE:
             if seat > count or len(holes[seat - 1]) + len(dealt) > size:
                 raise CardsError(f"{action!r}: {count} players get {size} hole cards each in {config.game.value}")
             holes[seat - 1] += dealt
-        elif verb is not Verb.NOTHING:
+        elif verb != Verb.NOTHING:
             break
         start += 1
     holes = [hole or (UNKNOWN,) * size for hole in holes]
-    known = [card for hole in holes for card in hole if card != UNKNOWN]
-    if len(set(known)) != len(known) or any(len(hole) != size for hole in holes):
+    out = [card for hole in holes for card in hole]
+    if len(out) != count * size or len({*out} - {UNKNOWN}) + out.count(UNKNOWN) != len(out):
         dealt_texts = ", ".join([text(hole) for hole in holes])
         raise CardsError(f"hole cards {dealt_texts}: each player gets {size}, and no card is dealt twice")
     result.hand, _ = Hand.start_dealt(config, Deal(tuple(holes)), declared_showdown=True, record=False)
@@ -210,17 +232,12 @@ def _note_turn(result: ReplayResult, hand: Hand, at: int) -> None:
 
 
 def _follow(hand: Hand, step: Step, result: ReplayResult) -> None:
-    verb, seat, action, dealt = step
-    if verb is Verb.ACT:
-        assert action is not None
-        hand.advance(seat, action)
-    elif verb is Verb.CHECK_OR_CALL:
-        hand.advance(seat, CALL if hand.to_call else CHECK)
-    elif verb is Verb.DEAL_BOARD:
+    verb, seat, _, dealt = step
+    if verb == Verb.DEAL_BOARD:
         hand.deal_board(dealt, record=False)
-    elif verb is Verb.DEAL_HOLE:
+    elif verb == Verb.DEAL_HOLE:
         raise CardsError(f"p{seat} is dealt {text(dealt)!r} in the middle of the hand")
-    elif verb is not Verb.NOTHING:
+    elif verb != Verb.NOTHING:
         _show_or_muck(hand, step, result)
 
 
@@ -230,9 +247,9 @@ def _show_or_muck(hand: Hand, step: Step, result: ReplayResult) -> None:
         # Nothing is at stake any more: a winner may show what nobody called.
         if seat not in hand.seats or hand.status(seat) is Status.FOLDED:
             raise ShowdownError(f"p{seat} has no hand to show")
-        if step.verb is Verb.SHOW:
+        if step.verb == Verb.SHOW:
             result.shown_after.append(seat)
-    elif step.verb is Verb.SHOW:
+    elif step.verb == Verb.SHOW:
         hand.show(seat, cards, record=False)
     else:
         hand.muck(seat, record=False)

@@ -1,0 +1,88 @@
+"""Hands per second: our engine against PokerKit, replaying the same file in the same run.
+
+`python tests/bench/engine_replay.py FILE.phhs [--rounds N]` prints both rates and their ratio, for hands already read and
+with reading the file included. Rounds of both take turns, so that a busy machine slows both; the best round of each counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+from pokerkit import HandHistory
+
+from cardroom.engine import phh
+
+__all__ = ["main", "measure"]
+
+
+def _read_ours(path: Path) -> list[phh.PhhHand]:
+    return [record for _, record in phh.read(path) if isinstance(record, phh.PhhHand)]
+
+
+def _replay_ours(records: list[phh.PhhHand]) -> int:
+    return sum([phh.replay(record, decisions=False).matches is True for record in records])
+
+
+def _read_theirs(path: Path) -> list[HandHistory]:
+    with path.open("rb") as file:
+        return list(HandHistory.load_all(file))
+
+
+def _replay_theirs(records: list[HandHistory]) -> int:
+    same = 0
+    for record in records:
+        *_, state = record
+        same += list(state.stacks) == list(record.finishing_stacks)
+    return same
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    gc.collect()
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def measure(path: Path, rounds: int) -> dict[str, float]:
+    """Best seconds of each over so many rounds; both must find every hand's stacks equal."""
+    ours, theirs = _read_ours(path), _read_theirs(path)
+    assert _replay_ours(ours) == _replay_theirs(theirs) == len(ours), "not every hand's stacks agree"
+    works: dict[str, Callable[[], object]] = {
+        "ours": lambda: _replay_ours(ours),
+        "theirs": lambda: _replay_theirs(theirs),
+        "ours from file": lambda: _replay_ours(_read_ours(path)),
+        "theirs from file": lambda: _replay_theirs(_read_theirs(path)),
+    }
+    best = dict.fromkeys(works, float("inf"))
+    for _ in range(rounds):
+        for name, work in works.items():
+            repeats = 1 if name.startswith("theirs") else 5
+            best[name] = min(best[name], *[_seconds(work) for _ in range(repeats)])
+    return {"hands": float(len(ours)), **best}
+
+
+def main() -> None:
+    """Print the rates."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path, help="a .phhs file of NT or PO hands")
+    parser.add_argument("--rounds", type=int, default=3)
+    chosen = parser.parse_args()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = measure(chosen.file, chosen.rounds)
+    hands = found["hands"]
+    for what in ("", " from file"):
+        ours, theirs = found["ours" + what], found["theirs" + what]
+        print(
+            f"replay{what or ' of hands read'}: ours {hands / ours:,.0f} hands/s, "
+            f"PokerKit {hands / theirs:,.0f} hands/s, ratio {theirs / ours:.1f}"
+        )
+
+
+if __name__ == "__main__":
+    main()
