@@ -20,8 +20,8 @@ class ClientSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     client_id: str = Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9._-]+$")
-    secret: SecretStr | None = Field(None, min_length=8)
-    secret_sha256: str | None = Field(None, pattern=r"^[0-9a-fA-F]{64}$")
+    secret: SecretStr | None = Field(default=None, min_length=8)
+    secret_sha256: str | None = Field(default=None, pattern=r"^[0-9a-fA-F]{64}$")
     scopes: tuple[str, ...] = ()
 
     @model_validator(mode="after")
@@ -44,19 +44,23 @@ class GatewaySettings(ServiceSettings):
 
     service: ClassVar[str] = "gateway"
 
-    grpc_port: int = Field(7151, ge=0, le=65535, description="gRPC port; 0 picks a free one.")
+    grpc_port: int = Field(default=7151, ge=0, le=65535, description="gRPC port; 0 picks a free one.")
     key_encryption_key: str = secret("", "32 bytes in base64 that seal the signing keys in the database.")
     clients: tuple[ClientSettings, ...] = secret(
         (), "JSON list of clients: client_id, secret or secret_sha256 (hex), scopes (a list)."
     )
-    access_token_seconds: int = Field(900, ge=1, le=3600, description="Life of a player's access token.")
-    service_token_seconds: int = Field(3600, ge=1, le=86_400, description="Life of a service's token.")
-    refresh_token_days: float = Field(30, gt=0, le=365, description="Life of a refresh token.")
-    key_period_seconds: float = Field(7 * 86_400, ge=1, description="How long a signing key signs.")
+    access_token_seconds: int = Field(default=900, ge=1, le=3600, description="Life of a player's access token.")
+    service_token_seconds: int = Field(default=3600, ge=1, le=86_400, description="Life of a service's token.")
+    refresh_token_days: float = Field(default=30, gt=0, le=365, description="Life of a refresh token.")
+    key_period_seconds: float = Field(default=7 * 86_400, ge=1, description="How long a signing key signs.")
     key_ahead_seconds: float = Field(
-        3600, gt=0, description="How long before it signs a key is published: longer than anyone keeps keys cached."
+        default=3600,
+        gt=0,
+        description="How long before it signs a key is published: longer than anyone keeps keys cached.",
     )
-    key_refresh_seconds: float = Field(10, gt=0, le=60, description="How often each replica looks for new keys.")
+    key_refresh_seconds: float = Field(
+        default=10, gt=0, le=60, description="How often each replica looks for new keys."
+    )
 
     @field_validator("key_encryption_key")
     @classmethod

@@ -19,56 +19,82 @@ class EdgeSettings(BaseSettings):
     PREFIX: ClassVar[str] = "CARDROOM_EDGE_"
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
 
-    host: str = Field("127.0.0.1", description="Address that clients reach.")
-    port: int = Field(8080, ge=1, le=65535, description="Port for gRPC, gRPC-Web and JSON alike.")
-    admin_host: str = Field("127.0.0.1", description="Address of Envoy's admin page. Never reachable by clients.")
-    admin_port: int = Field(9901, ge=1, le=65535, description="Port of Envoy's admin page.")
-    concurrency: int = Field(1, ge=1, le=64, description="Envoy's worker threads: 1 on small machines.")
+    host: str = Field(default="127.0.0.1", description="Address that clients reach.")
+    port: int = Field(default=8080, ge=1, le=65535, description="Port for gRPC, gRPC-Web and JSON alike.")
+    admin_host: str = Field(
+        default="127.0.0.1", description="Address of Envoy's admin page. Never reachable by clients."
+    )
+    admin_port: int = Field(default=9901, ge=1, le=65535, description="Port of Envoy's admin page.")
+    concurrency: int = Field(default=1, ge=1, le=64, description="Envoy's worker threads: 1 on small machines.")
 
-    gateway_addresses: Addresses = Field(("127.0.0.1:7151",), description="gRPC addresses, host:port, with commas.")
-    table_addresses: Addresses = Field(("127.0.0.1:7101",), description="As above; a DNS name may stand for many.")
-    lobby_addresses: Addresses = Field(("127.0.0.1:7111",), description="As above.")
-    wallet_addresses: Addresses = Field(("127.0.0.1:7121",), description="As above.")
-    clock_addresses: Addresses = Field(("127.0.0.1:7131",), description="As above.")
-    spectator_addresses: Addresses = Field(("127.0.0.1:7141",), description="As above.")
+    gateway_addresses: Addresses = Field(
+        default=("127.0.0.1:7151",), description="gRPC addresses, host:port, with commas."
+    )
+    table_addresses: Addresses = Field(
+        default=("127.0.0.1:7101",), description="As above; a DNS name may stand for many."
+    )
+    lobby_addresses: Addresses = Field(default=("127.0.0.1:7111",), description="As above.")
+    wallet_addresses: Addresses = Field(default=("127.0.0.1:7121",), description="As above.")
+    clock_addresses: Addresses = Field(default=("127.0.0.1:7131",), description="As above.")
+    spectator_addresses: Addresses = Field(default=("127.0.0.1:7141",), description="As above.")
 
-    jwks_url: str = Field("http://127.0.0.1:8151/.well-known/jwks.json", description="Where the token keys are.")
-    jwks_cache_seconds: int = Field(60, ge=1, le=600, description="How long fetched keys are used.")
-    issuer: str = Field("https://cardroom.local", description="`iss` that a token must carry.")
-    audience: str = Field("cardroom", description="`aud` that a token must carry.")
+    jwks_url: str = Field(
+        default="http://127.0.0.1:8151/.well-known/jwks.json", description="Where the token keys are."
+    )
+    jwks_cache_seconds: int = Field(default=60, ge=1, le=600, description="How long fetched keys are used.")
+    issuer: str = Field(default="https://cardroom.local", description="`iss` that a token must carry.")
+    audience: str = Field(default="cardroom", description="`aud` that a token must carry.")
 
     cors_origins: Addresses = Field(
-        ("http://localhost:*", "http://127.0.0.1:*"),
+        default=("http://localhost:*", "http://127.0.0.1:*"),
         description="Origins of web clients, with commas; `*` at the end stands for anything, alone for any origin.",
     )
-    request_bytes_max: int = Field(1024 * 1024, ge=1024, le=16 * 1024 * 1024, description="Largest request.")
-    timeout_seconds: float = Field(15, gt=0, le=300, description="Longest time of a call that is not a stream.")
+    request_bytes_max: int = Field(default=1024 * 1024, ge=1024, le=16 * 1024 * 1024, description="Largest request.")
+    timeout_seconds: float = Field(default=15, gt=0, le=300, description="Longest time of a call that is not a stream.")
     stream_idle_seconds: float = Field(
-        30,
+        default=30,
         ge=11,
         le=3600,
         description="A stream that carries nothing for this long is dead: heartbeats come every 5 s.",
     )
-    keepalive_seconds: float = Field(10, ge=5, le=60, description="How often idle HTTP/2 connections are pinged.")
-    health_check_seconds: float = Field(1, ge=0.1, le=30, description="How often each replica is asked for its health.")
-    connections_max: int = Field(10_000, ge=1, description="Client connections open at once.")
-    streams_per_connection_max: int = Field(2000, ge=1, le=100_000, description="Calls on one connection at once.")
+    keepalive_seconds: float = Field(
+        default=10, ge=5, le=60, description="How often idle HTTP/2 connections are pinged."
+    )
+    health_check_seconds: float = Field(
+        default=1, ge=0.1, le=30, description="How often each replica is asked for its health."
+    )
+    connections_max: int = Field(default=10_000, ge=1, description="Client connections open at once.")
+    streams_per_connection_max: int = Field(
+        default=2000, ge=1, le=100_000, description="Calls on one connection at once."
+    )
 
-    rate_per_second: int = Field(10_000, ge=1, description="Requests a second through this Envoy, all together.")
-    connection_rate_per_second: int = Field(1000, ge=1, description="Requests a second on one client connection.")
-    sign_in_rate_per_second: int = Field(100, ge=1, description="Sign-ins a second through this Envoy.")
-    sign_in_address_rate_per_minute: int = Field(60, ge=1, description="Sign-ins a minute from one client address.")
+    rate_per_second: int = Field(
+        default=10_000, ge=1, description="Requests a second through this Envoy, all together."
+    )
+    connection_rate_per_second: int = Field(
+        default=1000, ge=1, description="Requests a second on one client connection."
+    )
+    sign_in_rate_per_second: int = Field(default=100, ge=1, description="Sign-ins a second through this Envoy.")
+    sign_in_address_rate_per_minute: int = Field(
+        default=60, ge=1, description="Sign-ins a minute from one client address."
+    )
     trusted_proxies: int = Field(
-        0,
+        default=0,
         ge=0,
         le=10,
         description="Proxies before Envoy that write X-Forwarded-For; 0: the connection is the client's.",
     )
 
-    access_log: bool = Field(False, description="Whether each call is logged, as JSON, without tokens or bodies.")
-    otlp_endpoint: str | None = Field(None, description="OTLP/gRPC collector for traces, http://host:port. None: none.")
-    trace_sample_percent: float = Field(100, ge=0, le=100, description="Share of new traces that are recorded.")
-    drain_seconds: int = Field(5, ge=0, le=600, description="How long a stop waits for clients to go elsewhere.")
+    access_log: bool = Field(
+        default=False, description="Whether each call is logged, as JSON, without tokens or bodies."
+    )
+    otlp_endpoint: str | None = Field(
+        default=None, description="OTLP/gRPC collector for traces, http://host:port. None: none."
+    )
+    trace_sample_percent: float = Field(default=100, ge=0, le=100, description="Share of new traces that are recorded.")
+    drain_seconds: int = Field(
+        default=5, ge=0, le=600, description="How long a stop waits for clients to go elsewhere."
+    )
 
     @field_validator("*", mode="before")
     @classmethod
@@ -95,7 +121,7 @@ class EdgeSettings(BaseSettings):
 def load() -> EdgeSettings:
     """Return the settings from the environment; on a wrong one say which, and what is allowed, and exit with 2."""
     try:
-        return EdgeSettings()  # type: ignore[call-arg,unused-ignore]
+        return EdgeSettings()
     except ValidationError as error:
         for problem in error.errors():
             name = EdgeSettings.PREFIX + str(problem["loc"][0]).upper() if problem["loc"] else "settings"
