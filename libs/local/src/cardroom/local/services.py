@@ -7,6 +7,7 @@ import contextlib
 import sys
 from collections.abc import Mapping
 
+from cardroom.local.errors import StartFailed
 from cardroom.local.plan import Place
 from cardroom.local.processes import Process
 from cardroom.local.runs import Run
@@ -28,7 +29,16 @@ class Service(Process):
 
     async def until_ready(self, seconds: float = _READY_SECONDS) -> None:
         """Wait until it is ready; `StartFailed` with the end of its log otherwise."""
-        await self.until(self.ready, seconds)
+        try:
+            await self.until(self.ready, seconds)
+        except StartFailed as error:
+            raise StartFailed(f"{error}\nIts /readyz says: {await self._unready()}") from None
+
+    async def _unready(self) -> str:
+        try:
+            return (await http_get(self.place.ops_port, "/readyz"))[1].strip()
+        except OSError as error:
+            return f"nothing ({error!r})"
 
     async def restart(self) -> None:
         """End it in order (or start it, if it was killed) and wait until it is ready again."""

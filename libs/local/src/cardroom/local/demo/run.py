@@ -82,7 +82,7 @@ async def _play(stack: Stack, options: DemoOptions, console: Console, progress: 
 
 
 def _screen(console: Console, about: list[str]) -> Screen:
-    return LiveScreen(console, about) if console.is_terminal else PlainScreen(console)
+    return LiveScreen(console, [about[0], about[-1]]) if console.is_terminal else PlainScreen(console)
 
 
 async def _count(house: House, totals: Totals, screen: Screen, hands: int | None) -> None:
