@@ -46,6 +46,7 @@ class GrpcServer:
     `services` are (servicer, the generated `add_..._to_server`, full service name). `public_methods` are full method
     names (`/cardroom.identity.v1.IdentityService/SignInAsGuest`) that need no token. `generic_handlers` serve methods
     by name with serializers of their own, for bytes that are passed on as they are; they are guarded like the others.
+    `described` are names of services elsewhere that reflection describes too, for those who ask at the edge.
     """
 
     def __init__(
@@ -56,10 +57,12 @@ class GrpcServer:
         *,
         public_methods: Iterable[str] = (),
         generic_handlers: Sequence[GenericHandler] = (),
+        described: Sequence[str] = (),
     ) -> None:
         self._address = f"{settings.grpc_host}:{settings.grpc_port}"
         self._guard = Guard(verifier, frozenset(public_methods))
         self._names = [name for _, _, name in services]
+        self._described = [name for name in described if name not in self._names]
         self._routes = _Routes(self._guard, generic_handlers)
         for servicer, add, _ in services:
             add(servicer, self._routes)
@@ -72,7 +75,7 @@ class GrpcServer:
         server = grpc.aio.server(options=OPTIONS)
         server.add_generic_rpc_handlers((self._routes,))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
-        names = (*self._names, reflection.SERVICE_NAME, health.SERVICE_NAME)
+        names = (*self._names, *self._described, reflection.SERVICE_NAME, health.SERVICE_NAME)
         reflection.enable_server_reflection(names, server)
         self.port = server.add_insecure_port(self._address)
         await server.start()
