@@ -12,7 +12,7 @@ import asyncpg
 import psycopg
 import yoyo
 
-from cardroom.chassis import logs
+from cardroom.chassis import logs, metrics
 from cardroom.chassis.errors import SettingsError, Unavailable
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ async def open_pool(settings: ServiceSettings, *, min_size: int = 1, max_size: i
         server_settings=session_settings(settings),
     )
     await _until_up(pool, settings)
+    metrics.DATABASE_CONNECTIONS.labels("open").set_function(pool.get_size)
+    metrics.DATABASE_CONNECTIONS.labels("idle").set_function(pool.get_idle_size)
     return pool
 
 
