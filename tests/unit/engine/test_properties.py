@@ -24,6 +24,7 @@ from cardroom.engine import (
     shuffle,
 )
 from cardroom.engine import events as ev
+from cardroom.engine.errors import HandIsOver
 from tests.unit.engine.tables import random_action, random_config
 
 bounded = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -97,6 +98,12 @@ def test_7_2_exactly_what_is_offered_is_accepted(seed: int) -> None:
                 assert trial == hand
                 assert all(legal.allows(total) for total in refused.nearest)
         hand.act(*random_action(random, hand))
+    assert hand.legal() is None
+    for action in (FOLD, CHECK, CALL, RaiseTo(100)):
+        for seat in hand.seats:
+            before = hand.copy()
+            assert isinstance(refusal(hand, seat, action), HandIsOver)
+            assert hand == before
 
 
 def refusal(hand: Hand, seat: int, action: Action) -> IllegalAction | None:

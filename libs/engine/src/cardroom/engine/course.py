@@ -198,6 +198,7 @@ class Course(HandState):
             for player, chips in pot.wins:
                 betting.stacks[player] += chips
         self._over = True
+        betting.waiting = []
         assert sum(betting.stacks) == sum(betting.started), "chips were created or destroyed"
         if self._events is not None:
             for number, pot in enumerate(self._pots):
