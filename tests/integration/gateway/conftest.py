@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
-import json
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
+import asyncpg
 import grpc
 import pytest
 
@@ -17,6 +19,7 @@ from cardroom.chassis.service import App
 from cardroom.contracts.identity.v1 import identity_pb2_grpc
 from cardroom.gateway.app import JWKS_PATH, build
 from cardroom.gateway.settings import GatewaySettings
+from cardroom.local.postgres import AS_UTF8
 from tests.integration.gateway.edge import Edge, FakeServices, Issuer, fake_services, free_port
 
 BEHIND = ("gateway", "table", "lobby", "wallet", "clock", "spectator")
@@ -38,21 +41,35 @@ StartGateway = Callable[..., Awaitable[Gateway]]
 
 
 @pytest.fixture
-async def start_gateway(
-    fresh_database: Callable[[], Awaitable[str]],
-) -> AsyncIterator[Callable[..., Awaitable[Gateway]]]:
-    """A factory of identity services: `gateway = await start_gateway(access_token_seconds=5)`."""
+async def start_gateway(fresh_database: Callable[[], Awaitable[str]]) -> AsyncIterator[StartGateway]:
+    """A factory of identity services on one empty database: `await start_gateway(access_token_seconds=5)`."""
+    async with gateways(await fresh_database()) as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+async def gateway(postgres_url: str) -> AsyncIterator[Gateway]:
+    """One identity service with its ordinary settings, for a whole module."""
+    name = f"gateway_{secrets.token_hex(6)}"
+    connection = await asyncpg.connect(postgres_url)
+    await connection.execute(f'create database "{name}" {AS_UTF8}')
+    async with gateways(urlunsplit(urlsplit(postgres_url)._replace(path=f"/{name}"))) as start:
+        yield await start()
+    await connection.execute(f'drop database "{name}" with (force)')
+    await connection.close()
+
+
+@asynccontextmanager
+async def gateways(database_url: str) -> AsyncIterator[StartGateway]:
+    """A factory of identity services that share a database and a key."""
     apps: list[App] = []
     channels: list[grpc.aio.Channel] = []
-    shared: dict[str, Any] = {
-        "database_url": await fresh_database(),
-        "key_encryption_key": base64.b64encode(secrets.token_bytes(32)).decode(),
-    }
+    key = base64.b64encode(secrets.token_bytes(32)).decode()
 
     async def start(**changes: Any) -> Gateway:
         ports = {"grpc_port": free_port(), "ops_port": free_port()}
-        given = {**shared, **ports, "clients": json.loads(json.dumps(CLIENTS)), **changes}
-        settings = GatewaySettings(**given)
+        shared = {"database_url": database_url, "key_encryption_key": key, "clients": CLIENTS}
+        settings = GatewaySettings(**{**shared, **ports, **changes})
         app = await build(settings)
         apps.append(app)
         await app.start()
@@ -60,7 +77,7 @@ async def start_gateway(
         address = f"127.0.0.1:{settings.grpc_port}"
         channel = grpc.aio.insecure_channel(address)
         channels.append(channel)
-        stub = identity_pb2_grpc.IdentityServiceStub(channel)  # type: ignore[no-untyped-call,unused-ignore]
+        stub: Any = identity_pb2_grpc.IdentityServiceStub(channel)
         return Gateway(app, settings, stub, address, f"http://127.0.0.1:{settings.ops_port}{JWKS_PATH}")
 
     yield start
@@ -69,12 +86,6 @@ async def start_gateway(
     for app in apps:
         await app.stop()
         await app.ops.stop()
-
-
-@pytest.fixture
-async def gateway(start_gateway: Callable[..., Awaitable[Gateway]]) -> Gateway:
-    """One identity service with its ordinary settings."""
-    return await start_gateway()
 
 
 @pytest.fixture(scope="module")

@@ -108,29 +108,29 @@ class FakeServices(
         self.calls.append(method)
         self.metadata.append({key: str(value) for key, value in context.invocation_metadata() or ()})
 
-    async def GetTable(self, request: Any, context: Any) -> lobby_pb2.GetTableResponse:  # noqa: N802
+    async def GetTable(self, request: Any, context: Any) -> lobby_pb2.GetTableResponse:
         self._came("GetTable", context)
         if request.table_id == "unknown":
             await refuse(context, grpc.StatusCode.NOT_FOUND, "TABLE_UNKNOWN", f"no table {request.table_id!r}")
         await asyncio.sleep(self.seconds)
         return lobby_pb2.GetTableResponse(table=lobby_pb2.Table(table_id=request.table_id, name=self.name))
 
-    async def ListTables(self, request: Any, context: Any) -> lobby_pb2.ListTablesResponse:  # noqa: N802
+    async def ListTables(self, request: Any, context: Any) -> lobby_pb2.ListTablesResponse:
         self._came("ListTables", context)
         if self.unavailable_times > 0:
             self.unavailable_times -= 1
             await refuse(context, grpc.StatusCode.UNAVAILABLE, "LEASE_LOST", "ask again")
         return lobby_pb2.ListTablesResponse()
 
-    async def Act(self, request: Any, context: Any) -> table_pb2.ActResponse:  # noqa: N802
+    async def Act(self, request: Any, context: Any) -> table_pb2.ActResponse:
         self._came("Act", context)
         return table_pb2.ActResponse(version=7, turn=request.turn)
 
-    async def OpenTable(self, request: Any, context: Any) -> internal_pb2.OpenTableResponse:  # noqa: N802
+    async def OpenTable(self, request: Any, context: Any) -> internal_pb2.OpenTableResponse:
         self._came("OpenTable", context)
         return internal_pb2.OpenTableResponse()
 
-    async def Watch(self, request: Any, context: Any) -> Any:  # noqa: N802
+    async def Watch(self, request: Any, context: Any) -> Any:
         self._came("Watch", context)
         if request.table_id == "unknown":
             await refuse(context, grpc.StatusCode.NOT_FOUND, "TABLE_UNKNOWN", f"no table {request.table_id!r}")

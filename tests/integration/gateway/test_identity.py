@@ -50,6 +50,14 @@ async def age(gateway: Any, statement: str, by: timedelta) -> None:
     await connection.close()
 
 
+async def players(gateway: Any) -> int:
+    """How many players there are."""
+    connection = await asyncpg.connect(gateway.settings.database_url)
+    count: int = await connection.fetchval("select count(*) from players")
+    await connection.close()
+    return count
+
+
 async def test_a_guest_gets_a_token_that_services_accept(gateway: Any) -> None:
     answer = await sign_in(gateway, "Ada")
     verifier = TokenVerifier(gateway.settings.model_copy(update={"jwks_url": gateway.jwks_url}))
@@ -80,14 +88,13 @@ async def test_a_bad_name_is_refused(gateway: Any, name: str) -> None:
 
 async def test_a_repeated_sign_in_is_the_same_player(gateway: Any) -> None:
     request_id = str(uuid.uuid4())
+    before = await players(gateway)
     answers = await asyncio.gather(*(sign_in(gateway, "Ada", request_id) for _ in range(8)))
     assert len({answer.player.player_id for answer in answers}) == 1
     assert len({answer.tokens.refresh_token for answer in answers}) == 8
     error = await refusal(sign_in(gateway, "Bob", request_id))
     assert (error.code, error.reason) == (grpc.StatusCode.ALREADY_EXISTS, "REQUEST_ID_REUSED")
-    connection = await asyncpg.connect(gateway.settings.database_url)
-    assert await connection.fetchval("select count(*) from players") == 1
-    await connection.close()
+    assert await players(gateway) == before + 1
 
 
 async def test_after_ten_minutes_the_request_id_makes_another_player(gateway: Any) -> None:
@@ -163,18 +170,17 @@ async def test_a_wrong_secret_is_refused(gateway: Any, client_id: str, secret: s
     assert secret not in error.message or not secret
 
 
-async def test_what_is_over_is_purged(gateway: Any) -> None:
+async def test_what_is_over_is_purged(start_gateway: Start) -> None:
+    gateway = await start_gateway()
     first, second = await sign_in(gateway, "Ada", str(uuid.uuid4())), await sign_in(gateway, "Bob")
-    connection = await asyncpg.connect(gateway.settings.database_url)
-    await connection.execute(
-        "update refresh_tokens set expires_at = sessions.created_at from sessions join players using (player_id)"
-        " where refresh_tokens.session_id = sessions.session_id and display_name = 'Ada'"
-    )
-    await connection.execute("update guest_sign_ins set created_at = created_at - interval '11 minutes'")
     async with asyncpg.create_pool(gateway.settings.database_url, min_size=1) as pool:
+        await pool.execute(
+            "update refresh_tokens set expires_at = sessions.created_at from sessions join players using (player_id)"
+            " where refresh_tokens.session_id = sessions.session_id and display_name = 'Ada'"
+        )
+        await pool.execute("update guest_sign_ins set created_at = created_at - interval '11 minutes'")
         await Store(pool).purge(utc_now())
-    counts = [await connection.fetchval(f"select count(*) from {name}") for name in ("sessions", "guest_sign_ins")]
-    await connection.close()
+        counts = [await pool.fetchval(f"select count(*) from {name}") for name in ("sessions", "guest_sign_ins")]
     assert counts == [1, 0]
     assert (await refusal(refresh(gateway, first.tokens.refresh_token))).reason == "REFRESH_TOKEN_INVALID"
     await refresh(gateway, second.tokens.refresh_token)

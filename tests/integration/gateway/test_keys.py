@@ -13,6 +13,7 @@ import aiohttp
 import asyncpg
 import grpc
 import pytest
+from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 from joserfc.jwk import KeySet
 
 from cardroom.chassis.auth import TokenVerifier, jwt_header
@@ -60,9 +61,9 @@ class Hands:
 
 
 async def test_a_new_key_is_published_before_it_signs_and_the_old_one_until_its_tokens_expired(
-    gateway: Any,
+    start_gateway: Start,
 ) -> None:
-    clock = Hands()
+    gateway, clock = await start_gateway(), Hands()
     async with asyncpg.create_pool(gateway.settings.database_url, min_size=1) as pool:
         await pool.execute("delete from signing_keys")
         verifier = TokenVerifier(gateway.settings, keys=KeySet([]))
@@ -128,7 +129,15 @@ async def test_a_guest_signs_in_and_calls_through_the_edge(gateway: Any, start_e
         async with session.post("/v1/sign-in/guest", json={"display_name": "<script>"}) as answer:
             assert answer.status == 400
             assert (await answer.json())["details"][0]["reason"] == "INVALID_DISPLAY_NAME"
+    assert "cardroom.wallet.v1.LedgerService" in await asyncio.to_thread(services_at, edge.address)
     async with grpc.aio.insecure_channel(edge.address) as channel:
         stub: Any = identity_pb2_grpc.IdentityServiceStub(channel)
         me = await stub.WhoAmI(pb.WhoAmIRequest(), metadata=[("authorization", f"Bearer {token}")])
     assert me.player.display_name == "Ada"
+
+
+def services_at(address: str) -> list[str]:
+    """What `grpcurl -plaintext <address> list` shows."""
+    with grpc.insecure_channel(address) as channel:
+        names: list[str] = list(ProtoReflectionDescriptorDatabase(channel).get_services())
+        return names

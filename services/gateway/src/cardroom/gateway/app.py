@@ -16,6 +16,7 @@ from cardroom.chassis.grpc_server import GrpcServer
 from cardroom.chassis.service import App
 from cardroom.contracts.identity.v1.identity_pb2_grpc import add_IdentityServiceServicer_to_server
 from cardroom.gateway.api import PUBLIC_METHODS, SERVICE, IdentityApi
+from cardroom.gateway.envoy import surface
 from cardroom.gateway.identity import Identity, Lifetimes
 from cardroom.gateway.keys import KeyKeeper
 from cardroom.gateway.store import Store
@@ -80,7 +81,9 @@ def _identity(settings: GatewaySettings, store: Store, keys: KeyKeeper) -> Ident
 
 def _server(settings: GatewaySettings, identity: Identity, verifier: TokenVerifier) -> GrpcServer:
     service = (IdentityApi(identity), add_IdentityServiceServicer_to_server, SERVICE)
-    return GrpcServer(settings, [service], verifier, public_methods=PUBLIC_METHODS)
+    # Who asks at the edge what there is, asks here: so everything public is described.
+    described = surface.load_public_services()
+    return GrpcServer(settings, [service], verifier, public_methods=PUBLIC_METHODS, described=described)
 
 
 async def _every(seconds: float, work: Callable[[], Awaitable[None]]) -> None:

@@ -6,7 +6,7 @@ A service that is not listed here cannot be reached: table seats and table time 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import resources
+from importlib import import_module, resources
 from typing import Final
 
 from google.api import annotations_pb2
@@ -49,6 +49,16 @@ def public_services(descriptors: bytes) -> list[PublicService]:
         for service in file.service:
             found[f"{file.package}.{service.name}"] = service
     return [_describe(name, cluster, found[name]) for name, cluster in PUBLIC.items() if name in found]
+
+
+def load_public_services() -> list[str]:
+    """Make the descriptors of every public service known to this process; return the services' names."""
+    descriptors = descriptor_set()
+    for file in descriptor_pb2.FileDescriptorSet.FromString(descriptors).file:
+        if file.name.startswith("cardroom/"):
+            area, version, name = file.name.removeprefix("cardroom/").removesuffix(".proto").split("/")
+            import_module(f"cardroom.contracts.{area}.{version}.{name}_pb2")
+    return [service.name for service in public_services(descriptors)]
 
 
 def descriptor_set() -> bytes:
