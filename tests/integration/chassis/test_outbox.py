@@ -129,8 +129,8 @@ async def test_rows_that_a_dead_replica_left_are_published_by_the_other(rig: Rig
 
 async def test_a_replica_that_stalls_in_a_round_loses_the_lock(rig: Rig, until: Until) -> None:
     async with rig.pool.acquire() as stalled:
+        await stalled.execute("SET idle_in_transaction_session_timeout TO '300ms'")
         await stalled.execute(outbox.BEGIN)
-        await stalled.execute("SET LOCAL idle_in_transaction_session_timeout TO '300ms'")
         await rig.insert("waiting")
         rig.relays[0].wake()
         await until(lambda: rig.bodies == ["waiting"], 5)

@@ -23,6 +23,7 @@ import contextlib
 import json
 import time
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
@@ -55,19 +56,20 @@ INSERT: Final = """
         WITH ORDINALITY AS new (message_id, routing_key, type, body, headers, mandatory, place)
     ORDER BY place
 """
-# A lost deletion only publishes again, so this commit need not wait for the disk. The lock must outlast a slow publish,
-# and must not outlast a stalled process by much.
-BEGIN: Final = f"""
-    BEGIN;
-    SET LOCAL synchronous_commit TO off;
-    SET LOCAL idle_in_transaction_session_timeout TO '{LOCK_SECONDS}s';
-    SELECT pg_advisory_xact_lock({LOCK})
+# For the relay's own session. A lost deletion only publishes again, so its commits need not wait for the disk. The lock
+# must outlast a slow publish, and must not outlast a stalled process by much.
+SESSION: Final = f"""
+    SET synchronous_commit TO off;
+    SET idle_in_transaction_session_timeout TO '{LOCK_SECONDS}s'
 """
-READ: Final = """
-    SELECT id, message_id, routing_key, type, body, headers, mandatory,
+BEGIN: Final = f"BEGIN; SELECT pg_advisory_xact_lock({LOCK})"
+# Rows are deleted first and the transaction is committed once they are published: one statement less in each round.
+TAKE: Final = """
+    DELETE FROM outbox WHERE id IN (
+        SELECT id FROM outbox WHERE routing_key <> ALL ($2::text[]) ORDER BY id LIMIT $1
+    )
+    RETURNING id, message_id, routing_key, type, body, headers, mandatory,
         extract(epoch FROM clock_timestamp() - created_at)::float8 AS age
-    FROM outbox WHERE routing_key <> ALL ($2::text[])
-    ORDER BY id LIMIT $1
 """
 DELETE: Final = "DELETE FROM outbox WHERE id = ANY ($1::bigint[])"
 ANY_LEFT: Final = "SELECT EXISTS (SELECT FROM outbox)"
@@ -113,12 +115,18 @@ def columns(messages: Sequence[OutboxMessage]) -> tuple[list[Any], ...]:
 class Relay:
     """Publishes the outbox of one database, in order. A part of an `App`; run one in every replica."""
 
-    def __init__(self, pool: Pool, bus: EventBus, *, batch_max: int = 500, poll_seconds: float = 1.0) -> None:
+    def __init__(
+        self, pool: Pool, bus: EventBus, *, batch_max: int = 500, poll_seconds: float = 1.0, gap_ms: float = 10
+    ) -> None:
+        """Publish up to `batch_max` rows a round, a round at most every `gap_ms`: after a quiet time at once, under
+        load in batches. Every `poll_seconds` look for what nobody woke this relay for.
+        """
         self._pool = pool
         self._bus = bus
         self._batch_max = batch_max
         self._batch = batch_max
         self._poll_seconds = poll_seconds
+        self._gap = gap_ms / 1000
         self._awake = asyncio.Event()
         self._stopping = False
         self._held_back: set[str] = set()
@@ -168,6 +176,7 @@ class Relay:
 
     async def _rounds(self, conn: Connection) -> None:
         """Relay on one connection until asked to stop."""
+        await conn.execute(SESSION)
         while True:
             asked = await self._woken()
             if asked or await conn.fetchval(ANY_LEFT):
@@ -175,6 +184,7 @@ class Relay:
                     self._batch = min(self._batch * 2, self._batch_max)
             if self._stopping:
                 return
+            await asyncio.sleep(self._gap)
 
     async def _woken(self) -> bool:
         with contextlib.suppress(TimeoutError):
@@ -189,13 +199,9 @@ class Relay:
         self._release_held_back()
         await conn.execute(BEGIN)
         try:
-            rows = await conn.fetch(READ, self._batch, sorted(self._held_back))
-            failure = None
-            if rows:
-                metrics.OUTBOX_LAG_SECONDS.set(rows[0]["age"])
-                done, failure = await self._publish(rows)
-                await conn.execute(DELETE, done)
-                metrics.OUTBOX_PUBLISHED.inc(len(done))
+            rows = await conn.fetch(TAKE, self._batch, sorted(self._held_back))
+            rows.sort(key=itemgetter("id"))
+            failure = await self._settle(conn, rows) if rows else None
             await conn.execute("COMMIT")
         except BaseException:
             await _abandon(conn)
@@ -203,6 +209,17 @@ class Relay:
         if failure is not None:
             raise failure
         return len(rows)
+
+    async def _settle(self, conn: Connection, rows: Sequence[asyncpg.Record]) -> PublishFailed | None:
+        """Publish rows that the transaction has deleted; undo that for those that were not confirmed."""
+        metrics.OUTBOX_LAG_SECONDS.set(rows[0]["age"])
+        done, failure = await self._publish(rows)
+        if len(done) < len(rows):
+            await conn.execute("ROLLBACK")
+            await conn.execute(BEGIN)
+            await conn.execute(DELETE, done)
+        metrics.OUTBOX_PUBLISHED.inc(len(done))
+        return failure
 
     async def _publish(self, rows: Sequence[asyncpg.Record]) -> tuple[list[int], PublishFailed | None]:
         try:
