@@ -150,6 +150,7 @@ async def start(url: str, amqp_url: str, neighbours: Neighbours) -> Lobby:
     verifier = TokenVerifier(settings, keys=KeySet([KEY]))
     app = await build(settings, channels=Channels(settings, token=lambda: "lobby"), verifier=verifier)
     await app.start()
+    await until(app_is_ready(app), 60)
     server = next(part for part in app._parts if isinstance(part, GrpcServer))
     pool = await asyncpg.create_pool(url, min_size=1, max_size=4)
     return Lobby(app, grpc.aio.insecure_channel(f"127.0.0.1:{server.port}"), pool, neighbours)
@@ -197,6 +198,15 @@ async def refusal(call: Awaitable[Any]) -> CardroomError:
     with pytest.raises(grpc.aio.AioRpcError) as raised:
         await call
     return from_rpc_error(raised.value)
+
+
+def app_is_ready(app: App) -> Callable[[], Awaitable[bool]]:
+    """Whether the app has its broker, keys and database."""
+
+    async def is_ready() -> bool:
+        return not app.not_ready()
+
+    return is_ready
 
 
 async def until(true: Callable[[], Awaitable[Any]], seconds: float = 8.0) -> Any:

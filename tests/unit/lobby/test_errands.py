@@ -12,6 +12,7 @@ class Rows:
 
     def __init__(self, *keys: str) -> None:
         self.free = list(keys)
+        self.elsewhere: list[str] = []
 
     async def claim(self, key: str) -> str | None:
         if key not in self.free:
@@ -22,6 +23,9 @@ class Rows:
     async def claim_due(self, limit: int) -> list[str]:
         due, self.free = self.free[:limit], self.free[limit:]
         return due
+
+    async def is_claimed(self, key: str) -> bool:
+        return key in self.elsewhere
 
 
 class Work:
@@ -87,3 +91,16 @@ async def test_work_that_fails_takes_nothing_else_with_it() -> None:
     errands: Errands[str] = Errands("test", Rows("a"), str, advance)
     await errands.run("a", 5)
     await errands.run("a", 5)
+
+
+async def test_a_row_that_another_replica_works_on_is_waited_for_and_taken_over() -> None:
+    rows, work = Rows(), Work()
+    work.go.set()
+    rows.elsewhere.append("a")
+    errands: Errands[str] = Errands("test", rows, str, work.advance)
+    waiting = asyncio.create_task(errands.run("a", 5))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    rows.free.append("a")
+    await waiting
+    assert work.done == ["a"]

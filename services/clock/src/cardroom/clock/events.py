@@ -64,6 +64,9 @@ class _Settlement:
             if successor is None or successor.generation <= timer.generation:
                 # Nothing replaces the turn in this transaction, so that a repeat would charge it again.
                 continue
+            if acted.after_generation > timer.generation:
+                # The turn began anew before the action (rule 9.6), all within this batch.
+                continue
             spent = timers.bank_used_ms(timer, acted.hand_number, acted.action_number, acted.at_ms)
             if spent:
                 now[timer.player_id] = banks.used(now[timer.player_id], acted.table_id, spent)
@@ -80,8 +83,7 @@ def _read(change: events_pb2.TableChanged, batch: Batch) -> None:
     for event in change.events:
         kind = event.WhichOneof("event")
         if kind == "action_taken":
-            hand_number = change.view.hand.hand_number
-            batch.acted.append(Acted(table_id, hand_number, event.action_taken.action_number, _ms(change.occurred_at)))
+            batch.acted.append(_acted(change, event.action_taken, batch))
         elif kind in _OF_BANKS:
             of_banks = True
     if of_banks:
@@ -90,6 +92,17 @@ def _read(change: events_pb2.TableChanged, batch: Batch) -> None:
         known = batch.timers.get(table_id)
         if known is None or known.generation < change.timing.generation:
             batch.timers[table_id] = _timer(table_id, change.timing)
+
+
+def _acted(change: events_pb2.TableChanged, taken: view_pb2.ActionTaken, batch: Batch) -> Acted:
+    before = batch.timers.get(change.table_id)
+    return Acted(
+        table_id=change.table_id,
+        hand_number=change.view.hand.hand_number,
+        action_number=taken.action_number,
+        at_ms=_ms(change.occurred_at),
+        after_generation=before.generation if before else 0,
+    )
 
 
 def _timer(table_id: str, timing: events_pb2.Timing) -> Timer:

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 
 class Acted(NamedTuple):
-    """An action that ended a turn."""
+    """An action that ended a turn, and the last timing that the batch told of before it (0: none)."""
 
     table_id: str
     hand_number: int
     action_number: int
     at_ms: int
+    after_generation: int
 
 
 class Near(NamedTuple):

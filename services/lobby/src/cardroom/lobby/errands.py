@@ -7,6 +7,7 @@ waits for the same task; a caller who goes away does not stop it.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -16,6 +17,7 @@ Item = TypeVar("Item")
 
 IDLE_SECONDS: Final = 1.0
 AT_ONCE_MAX: Final = 32
+CLAIMED_LOOK_SECONDS: Final = 0.05
 STOP_SECONDS: Final = 3.0
 
 log = logs.get("errands")
@@ -29,6 +31,9 @@ class Source(Protocol[Item]):
 
     async def claim_due(self, limit: int) -> list[Item]:
         """Claim rows that are due."""
+
+    async def is_claimed(self, key: str) -> bool:
+        """Whether somebody has the row now."""
 
 
 class Errands(Generic[Item]):
@@ -84,14 +89,19 @@ class Errands(Generic[Item]):
         return task
 
     async def run(self, key: str, patience_seconds: float) -> None:
-        """Work on a row now, or wait for whoever in this process does; return when it has gone as far as it goes."""
-        task = self._running.get(key)
-        if task is None:
-            item = await self._source.claim(key)
-            if item is None:
+        """Work on a row now, or wait for whoever does; return when it has gone as far as it goes, or patience ends."""
+        give_up = time.monotonic() + patience_seconds
+        while (left := give_up - time.monotonic()) > 0:
+            task = self._running.get(key)
+            if task is None:
+                item = await self._source.claim(key)
+                task = self._running.get(key) if item is None else self.begin(item)
+            if task is not None:
+                await self.wait(task, left)
                 return
-            task = self.begin(item)
-        await self.wait(task, patience_seconds)
+            if not await self._source.is_claimed(key):
+                return
+            await asyncio.sleep(CLAIMED_LOOK_SECONDS)
 
     async def wait(self, task: asyncio.Task[None], patience_seconds: float) -> None:
         """Wait for the task, but no longer; it goes on."""

@@ -36,6 +36,10 @@ WHERE table_id IN (
 RETURNING *
 """
 
+SEATING_IS_CLAIMED: Final = "SELECT due_at IS NOT NULL AND claimed_until > now() FROM seatings WHERE seating_id = $1"
+
+TABLE_IS_CLAIMED: Final = "SELECT due_at IS NOT NULL AND claimed_until > now() FROM tables WHERE table_id = $1"
+
 COUNT_ERRANDS: Final = """
 SELECT (SELECT count(*) FROM seatings WHERE due_at IS NOT NULL) AS seatings,
        (SELECT count(*) FROM tables WHERE due_at IS NOT NULL) AS tables

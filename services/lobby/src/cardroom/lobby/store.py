@@ -173,6 +173,10 @@ class SeatingStore:
         """Claim stays whose work is due, the longest waiting first."""
         return [_seating(row) for row in await self._pool.fetch(sql.CLAIM_DUE_SEATINGS, limit, CLAIM)]
 
+    async def is_claimed(self, key: str) -> bool:
+        """Whether a worker has this stay now."""
+        return bool(await self._pool.fetchval(sql.SEATING_IS_CLAIMED, key))
+
     async def save(self, seating: Seating, *, at_rest: bool) -> Seating:
         """Write the stay's next step and return it as it now is. At rest it has no work left, and no claim.
 
@@ -293,6 +297,10 @@ class TableStore:
     async def claim_due(self, limit: int) -> list[Table]:
         """Claim tables whose work is due, the longest waiting first."""
         return [_table(row) for row in await self._pool.fetch(sql.CLAIM_DUE_TABLES, limit, CLAIM)]
+
+    async def is_claimed(self, key: str) -> bool:
+        """Whether a worker has this table now."""
+        return bool(await self._pool.fetchval(sql.TABLE_IS_CLAIMED, key))
 
     async def save(self, table: Table) -> Table:
         """Write the table's state and return it as it now is. Raises Overtaken if its row was written since."""
