@@ -21,11 +21,13 @@ setup: $(UV) ## Install everything the project needs, into .venv and from Debian
 	@$(UV) sync --locked
 	@$(BIN)/python -m cardroom.local prepare
 
-check: setup ## Lint, format, types, contracts
-	@echo "… ruff";     $(BIN)/ruff check $(CODE) && $(BIN)/ruff format --check $(CODE)
-	@echo "… mypy";     $(BIN)/mypy $(CODE)
-	@echo "… buf";      $(BIN)/python libs/contracts/check_contracts.py
-	@echo "✓ check"
+check: setup ## Lint, format, types, contracts; says everything that is wrong, not only the first
+	@failed=0; step() { echo "… $$1"; shift; "$$@" || failed=1; }; \
+	step "ruff check" $(BIN)/ruff check $(CODE); \
+	step "ruff format" $(BIN)/ruff format --check $(CODE); \
+	step "mypy" $(BIN)/mypy $(CODE); \
+	step "buf" $(BIN)/python libs/contracts/check_contracts.py; \
+	[ $$failed = 0 ] && echo "✓ check"
 
 fmt: setup ## Format the code and repair what ruff can repair
 	@$(BIN)/ruff check --fix-only $(CODE); $(BIN)/ruff format $(CODE)
