@@ -74,7 +74,35 @@ async def test_a_migration_that_fails_is_an_error_and_changes_nothing(
     assert await conn.fetchval("SELECT to_regclass('half')") is None
     await conn.close()
     broken.unlink()
-    assert await database.migrate(url, package) == 0
+    assert await database.migrate(url, package) == 2, "not even the good ones before it"
+
+
+async def test_a_process_killed_on_the_way_leaves_the_database_as_it_was(
+    fresh_database: Fresh, package: str, tmp_path: Path
+) -> None:
+    url = await fresh_database()
+    slow = tmp_path / package / "migrations" / "0003.slow.sql"
+    slow.write_text("-- depends: 0002.guard\nCREATE TABLE slow (id int);\nSELECT pg_sleep(60);")
+    code = f"import asyncio, sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+    code += f"from cardroom.chassis import database; asyncio.run(database.migrate({url!r}, {package!r}))"
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
+    conn = await asyncpg.connect(url)
+    sleeping = (
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%pg_sleep(60)%'"
+    )
+    async with asyncio.timeout(30):
+        while await conn.fetchval(sleeping) < 2:  # noqa: ASYNC110 - the other process; this query counts itself
+            await asyncio.sleep(0.05)
+    process.kill()
+    await process.wait()
+    await conn.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    slow.unlink()
+    assert await database.migrate(url, package) == 2
+    assert await conn.fetchval("SELECT to_regclass('slow')") is None
+    await conn.close()
 
 
 async def test_a_database_that_is_not_there_is_waited_for_and_then_given_up(package: str) -> None:

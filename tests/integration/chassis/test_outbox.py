@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import asyncpg
 import pytest
 
-from cardroom.chassis import outbox
+from cardroom.chassis import outbox, telemetry
 from cardroom.chassis.bus import EventBus, Message
 from cardroom.chassis.errors import PublishFailed
 from cardroom.chassis.outbox import OutboxMessage, Relay
+from cardroom.chassis.settings import ServiceSettings
 
 Until = Callable[..., Awaitable[None]]
 
@@ -199,3 +202,22 @@ async def test_a_stop_publishes_what_is_committed(rig: Rig, until: Until) -> Non
     await rig.insert("last words")
     await rig.relays[0].stop()
     await until(lambda: rig.bodies == ["last words"])
+
+
+async def test_a_trace_goes_on_through_outbox_and_bus_into_the_handler(rig: Rig, until: Until, tmp_path: Path) -> None:
+    path = tmp_path / "spans.jsonl"
+    telemetry.setup(ServiceSettings(trace_file=path))
+    try:
+        with telemetry.span("act"):
+            await rig.insert("traced")
+        rig.relays[0].wake()
+        await until(lambda: rig.bodies == ["traced"])
+        await until(lambda: path.read_text().count("\n") == 3)
+    finally:
+        telemetry.shutdown()
+    act, publish, consume = (
+        next(one for one in map(json.loads, path.read_text().splitlines()) if one["kind"] == kind)
+        for kind in ("internal", "producer", "consumer")
+    )
+    assert (publish["parent_id"], consume["parent_id"]) == (act["span_id"], publish["span_id"])
+    assert act["trace_id"] == publish["trace_id"] == consume["trace_id"]

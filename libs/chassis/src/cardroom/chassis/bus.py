@@ -108,8 +108,9 @@ class EventBus:
 
     @property
     def ready(self) -> bool:
-        """Whether the connection stands and every expected consumer is served."""
-        return self.connected and self.actual_consumers == self.expected_consumers
+        """Whether every expected consumer is served. A process that only publishes is ready without a broker: its
+        events wait in the outbox, and its work goes on."""
+        return self.actual_consumers == self.expected_consumers
 
     async def wait_connected(self) -> None:
         """Wait until there is a connection to publish on."""

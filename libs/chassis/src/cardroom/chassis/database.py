@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from importlib import resources
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit, urlunsplit
+from typing import TYPE_CHECKING, Final
 
 import asyncpg
-import psycopg
-import yoyo
 
 from cardroom.chassis import logs, metrics
+from cardroom.chassis._migrations import migrate
 from cardroom.chassis.errors import SettingsError, Unavailable
 
 if TYPE_CHECKING:
@@ -20,7 +17,6 @@ if TYPE_CHECKING:
 
     Pool = asyncpg.Pool[asyncpg.Record]
 
-MIGRATION_LOCK: Final = 0x43415244
 COMMAND_TIMEOUT_SECONDS: Final = 10.0
 CONNECT_TIMEOUT_SECONDS: Final = 3.0
 FIRST_WAIT_SECONDS: Final = 0.1
@@ -84,55 +80,4 @@ async def _until_up(pool: Pool, settings: ServiceSettings) -> None:
             return
 
 
-async def migrate(database_url: str, package: str, *, wait_seconds: float = 60) -> int:
-    """Apply what `<package>/migrations/*.sql` adds to the database; return how many migrations that was.
-
-    Safe when several replicas start together: one works, the others wait for it and find nothing to do. The lock is
-    an advisory lock, which a killed process does not leave behind, unlike yoyo's own row.
-    """
-    return await asyncio.to_thread(_migrate, database_url, package, wait_seconds)
-
-
-def _migrate(database_url: str, package: str, wait_seconds: float) -> int:
-    with _connected(database_url, wait_seconds) as guard:
-        guard.execute("SELECT pg_advisory_lock(%s)", (MIGRATION_LOCK,))
-        with resources.as_file(resources.files(package) / "migrations") as folder:
-            migrations = yoyo.read_migrations(str(folder))
-        backend = yoyo.get_backend(_for_yoyo(database_url))
-        try:
-            # Whoever left a row in yoyo's lock table is dead: the advisory lock is ours.
-            backend.break_lock()
-            missing = backend.to_apply(migrations)
-            applied = len(missing)
-            with backend.lock():
-                backend.apply_migrations(missing)
-            _check_all_applied(backend, migrations, package)
-        finally:
-            backend.connection.close()
-    if applied:
-        log.info("database migrated", package=package, applied=applied)
-    return applied
-
-
-def _connected(database_url: str, wait_seconds: float) -> psycopg.Connection[Any]:
-    give_up = time.monotonic() + wait_seconds
-    while True:
-        try:
-            return psycopg.connect(database_url, autocommit=True, connect_timeout=int(CONNECT_TIMEOUT_SECONDS))
-        except psycopg.OperationalError as error:
-            if time.monotonic() > give_up:
-                text = f"the database did not answer within {wait_seconds:g} s: {str(error).splitlines()[0]}"
-                raise Unavailable("DATABASE_UNAVAILABLE", text) from error
-            log.warning("the database is not there yet; waiting", error=str(error).splitlines()[0])
-            time.sleep(MAX_WAIT_SECONDS / 4)
-
-
-def _for_yoyo(database_url: str) -> str:
-    return urlunsplit(urlsplit(database_url)._replace(scheme="postgresql+psycopg"))
-
-
-def _check_all_applied(backend: Any, migrations: Any, package: str) -> None:
-    left = [migration.id for migration in backend.to_apply(migrations)]
-    if left:
-        # yoyo skips a migration that it cannot read, without a word.
-        raise RuntimeError(f"migrations of {package} were not applied: {', '.join(left)}")
+__all__ = ["migrate", "open_pool", "require_url", "session_settings"]
