@@ -29,7 +29,12 @@ SIGN_IN: Final = (
     "/cardroom.identity.v1.IdentityService/IssueServiceToken",
 )
 # Answered by the gateway for everyone, without a token.
-TOOLS: Final = ("/grpc.health.v1.Health/", "/grpc.reflection.v1alpha.ServerReflection/")
+TOOLS: Final = (
+    "/grpc.health.v1.Health/",
+    # Tools ask for v1 first; the gateway then says that it has only v1alpha, and they go on with that.
+    "/grpc.reflection.v1.ServerReflection/",
+    "/grpc.reflection.v1alpha.ServerReflection/",
+)
 
 
 @dataclass(frozen=True, slots=True)
