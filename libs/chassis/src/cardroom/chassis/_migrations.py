@@ -70,7 +70,10 @@ class _Backend(PostgresqlPsycopgBackend):  # type: ignore[misc]  # yoyo has no t
     @classmethod
     def open(cls, database_url: str) -> _Backend:
         """Return a connected backend."""
-        backend = cls(connections.parse_uri(database_url), connections.default_migration_table)
+        uri = connections.parse_uri(database_url)
+        # Without it psycopg returns bytes for text from a server whose own encoding is SQL_ASCII.
+        uri.args["client_encoding"] = "utf8"
+        backend = cls(uri, connections.default_migration_table)
         backend.init_database()
         return backend
 
