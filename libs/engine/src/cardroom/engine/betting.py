@@ -64,17 +64,28 @@ class Betting:
 
     # Before the deal
 
-    def post(self, player: int, amount: int, *, wager: bool, dead: bool = False) -> int:
-        """Take a blind, ante or missed blind, or what is left of the stack (3.6). Answers the chips taken."""
-        paid = min(amount, self.stacks[player])
-        self.stacks[player] -= paid
-        if wager:
-            self.bets[player] += paid
-        if dead:
-            self.dead[player] += paid
-        if paid and not self.stacks[player]:
-            self.able -= 1
+    def post_blind(self, player: int, amount: int) -> int:
+        """Take a wager before the deal, or what is left of the stack (3.6). Answers the chips taken."""
+        paid = self.post_ante(player, amount)
+        self.bets[player] += paid
         return paid
+
+    def post_dead(self, player: int, amount: int) -> int:
+        """Take chips for the main pot that count toward no call (3.8)."""
+        paid = self.post_ante(player, amount)
+        self.dead[player] += paid
+        return paid
+
+    def post_ante(self, player: int, amount: int) -> int:
+        """Take chips that count toward no call (3.7)."""
+        stack = self.stacks[player]
+        if stack > amount:
+            self.stacks[player] = stack - amount
+            return amount
+        self.stacks[player] = 0
+        if stack:
+            self.able -= 1
+        return stack
 
     def open(self, wager: int, first: int, nominal_pot: int) -> None:
         """Start the round before the flop at `wager`, with `first` to act (4.1)."""

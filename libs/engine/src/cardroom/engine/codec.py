@@ -1,7 +1,7 @@
 """Events as JSON, for records that outlive a release.
 
-One object an event: `{"event": "ActionTaken", "seat": 3, "kind": "call", …}`; cards as text, kinds by their names. Fields
-may be added in later releases, with a default; none is ever renamed or dropped.
+One object an event: `{"event": "ActionTaken", "seat": 3, "kind": "call", …}`; cards as text, kinds by their names.
+Fields may be added in later releases, with a default; none is ever renamed or dropped.
 """
 
 from __future__ import annotations

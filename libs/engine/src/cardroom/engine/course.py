@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from cardroom.engine import events as ev
 from cardroom.engine import showdown
 from cardroom.engine.cards import UNKNOWN, Card, text
 from cardroom.engine.config import BlindKind
 from cardroom.engine.errors import CardsError, ShowdownError, UnknownCardNeeded
-from cardroom.engine.pots import Pot, uncalled
+from cardroom.engine.pots import uncalled
+from cardroom.engine.showdown import Award
 from cardroom.engine.state import HandState
 
 __all__ = ["Course"]
+
+_SMALL, _BIG = BlindKind.SMALL, BlindKind.BIG
+_DEAD = (BlindKind.DEAD, BlindKind.DEAD_ANTE)
 
 
 class Course(HandState):
@@ -32,8 +36,8 @@ class Course(HandState):
                 self._post_ante(player)
         in_full = config.small_blind + config.big_blind
         if small is not None and config.small_blind:
-            in_full -= self._post(index[small], BlindKind.SMALL, config.small_blind)
-        in_full -= self._post(big, BlindKind.BIG, config.big_blind)
+            in_full -= self._post(index[small], _SMALL, config.small_blind)
+        in_full -= self._post(big, _BIG, config.big_blind)
         wager, last = config.big_blind, big
         if config.posts:
             # A missed small blind posts after the live one, which it may leave no chips for.
@@ -47,18 +51,18 @@ class Course(HandState):
     def _post_extra(self, chosen: Callable[[BlindKind], bool]) -> None:
         for post in self._config.posts:
             if chosen(post.kind):
-                dead = post.kind in (BlindKind.DEAD, BlindKind.DEAD_ANTE)
-                self._post(self._index[post.seat], post.kind, post.amount, dead=dead)
+                self._post(self._index[post.seat], post.kind, post.amount)
 
-    def _post(self, player: int, kind: BlindKind, amount: int, *, dead: bool = False) -> int:
-        paid = self._betting.post(player, amount, wager=not dead, dead=dead)
+    def _post(self, player: int, kind: BlindKind, amount: int) -> int:
+        take = self._betting.post_dead if kind in _DEAD else self._betting.post_blind
+        paid = take(player, amount)
         if paid and self._events is not None:
             all_in = not self._betting.stacks[player]
             self._events.append(ev.BlindPosted(self._order[player], kind, paid, all_in))
         return paid
 
     def _post_ante(self, player: int) -> None:
-        paid = self._betting.post(player, self._config.ante, wager=False)
+        paid = self._betting.post_ante(player, self._config.ante)
         if self._events is not None:
             self._events.append(ev.AntePosted(self._order[player], paid, not self._betting.stacks[player]))
 
@@ -69,8 +73,7 @@ class Course(HandState):
         betting = self._betting
         while not self._over and not self._due:
             if len(betting.live) == 1:
-                self._give_back_uncalled()
-                self._settle([Pot(sum(betting.started) - sum(betting.stacks), tuple(betting.live))])
+                self._win_unopposed()
                 return
             if betting.asks():
                 return
@@ -173,7 +176,8 @@ class Course(HandState):
                 if shows:
                     shown.append(player)
                 self._declare(player, shows=shows)
-        self._settle(pots)
+        mucked = [player for player, shows in self._decided.items() if not shows]
+        self._settle(showdown.award(pots, self._rank, mucked))
 
     def _rank(self, player: int) -> tuple[int, ...]:
         """The player's hand, one rank for each part of a pot."""
@@ -189,12 +193,19 @@ class Course(HandState):
 
     # Settling
 
-    def _settle(self, pots: Sequence[Pot]) -> None:
+    def _win_unopposed(self) -> None:
+        """Everyone else has folded: the hand ends at once, and no card is shown (8.4)."""
+        self._give_back_uncalled()
+        betting = self._betting
+        winner = betting.live[0]
+        pot = sum(betting.started) - sum(betting.stacks)
+        self._settle([Award(pot, (winner,), ((winner, pot),))])
+
+    def _settle(self, pots: list[Award]) -> None:
         betting, order = self._betting, self._order
-        self._paid = [a - b for a, b in zip(betting.started, betting.stacks, strict=True)]
-        mucked = [player for player, shows in self._decided.items() if not shows]
-        self._pots = showdown.award(pots, self._rank, mucked)
-        for pot in self._pots:
+        self._paid = [a - b for a, b in zip(betting.started, betting.stacks)]  # noqa: B905 - speed
+        self._pots = pots
+        for pot in pots:
             for player, chips in pot.wins:
                 betting.stacks[player] += chips
         self._over = True

