@@ -8,6 +8,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from cardroom.chassis import outbox
 from tests.integration.table.replicas import Replica, StartReplica, start
 
 
@@ -26,8 +27,10 @@ async def sql(database: str) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]
 
 
 @pytest.fixture
-async def start_replica(database: str) -> AsyncIterator[StartReplica]:
+async def start_replica(database: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[StartReplica]:
     """A factory of replicas; those that still run are stopped after the test."""
+    # There is no broker here: a relay that stops need not wait for one.
+    monkeypatch.setattr(outbox, "STOP_SECONDS", 0.05)
     running: list[Replica] = []
 
     async def begin(**changes: Any) -> Replica:

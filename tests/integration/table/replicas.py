@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import inspect
 import os
 import time
 import uuid
@@ -12,11 +14,14 @@ from typing import Any, TypeAlias
 
 import asyncpg
 import grpc
+import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet
 
 from cardroom.chassis.auth import TokenVerifier
 from cardroom.chassis.channels import Channels
+from cardroom.chassis.errors import CardroomError, from_rpc_error
+from cardroom.chassis.leases import LeaseKeeper
 from cardroom.chassis.service import App
 from cardroom.contracts.events.v1.events_pb2 import TableChanged
 from cardroom.contracts.table.v1 import internal_pb2 as internal
@@ -27,6 +32,7 @@ from cardroom.contracts.table.v1.table_pb2_grpc import TableServiceStub
 from cardroom.local.ports import free_port
 from cardroom.table.app import build
 from cardroom.table.settings import TableSettings
+from cardroom.table.tables import SHARDS, shard_of
 
 KEY = ECKey.generate_key("P-256", {"kid": "test", "alg": "ES256", "use": "sig"})
 DECK_KEY = base64.b64encode(os.urandom(32)).decode()
@@ -86,15 +92,8 @@ StartReplica = Callable[..., Awaitable[Replica]]
 async def start(database: str, **changes: Any) -> Replica:
     """Start a replica."""
     port = free_port()
-    settings = TableSettings(
-        database_url=database,
-        amqp_url=NO_BROKER,
-        grpc_port=port,
-        advertise_address=f"127.0.0.1:{port}",
-        deck_key=DECK_KEY,
-        stop_seconds=5,
-        **changes,
-    )
+    chosen = {"amqp_url": NO_BROKER, "deck_key": DECK_KEY, "stop_seconds": 5} | changes
+    settings = TableSettings(database_url=database, grpc_port=port, advertise_address=f"127.0.0.1:{port}", **chosen)
     verifier = TokenVerifier(settings, keys=KeySet([KEY]))
     app = await build(settings, verifier=verifier, channels=Channels(settings, token=lambda: "none"))
     await app.start()
@@ -190,3 +189,34 @@ async def deal(replica: Replica, sql: Sql, table: Table) -> view.PublicView:
     answer = await replica.time.DealHand(request, metadata=SERVICE)
     assert not answer.stale
     return (await look(replica, table)).snapshot.view
+
+
+async def refusal(call: Awaitable[Any]) -> CardroomError:
+    """The error that a call is refused with."""
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await call
+    return from_rpc_error(caught.value)
+
+
+async def until(true: Callable[[], Any], seconds: float = 8.0) -> None:
+    """Wait until something is so; it may be async."""
+    async with asyncio.timeout(seconds):
+        while True:
+            answer = true()
+            if await answer if inspect.isawaitable(answer) else answer:
+                return
+            await asyncio.sleep(0.02)
+
+
+async def owners(*replicas: Replica) -> None:
+    """Wait until the replicas have shared all shards among themselves."""
+    keepers = [replica.part(LeaseKeeper) for replica in replicas]
+    await until(lambda: sum(len(keeper.owned()) for keeper in keepers) == SHARDS and all(k.owned() for k in keepers))
+    await until(lambda: all(k.owner_of(shard) is not None for k in keepers for shard in range(SHARDS)))
+
+
+def owner_of(table_id: str, *replicas: Replica) -> tuple[Replica, Replica]:
+    """Of two replicas, the one that owns a table, and the other."""
+    one, two = replicas
+    is_one = one.part(LeaseKeeper).epoch(shard_of(table_id)) is not None
+    return (one, two) if is_one else (two, one)

@@ -12,7 +12,7 @@ from cardroom.engine.cards import text
 from cardroom.table.domain import commands as do
 from cardroom.table.domain.step import Decision
 from cardroom.table.domain.view import public_view
-from tests.unit.table.driver import SEAT_2_WINS, Driver, player_id
+from tests.unit.table.driver import FOLD, SEAT_2_WINS, Driver, player_id
 from tests.unit.table.play import some_action
 
 
@@ -63,8 +63,8 @@ def test_2_6_no_hidden_card_is_in_a_view_or_an_event() -> None:
     hand = table.state.hand
     assert hand is not None
     hidden = {text([card]) for seat in hand.seats for card in hand.hole_cards(seat)}
-    table.act(do_fold := 1)
-    decision = table.act(do_fold)
+    table.act(FOLD)
+    decision = table.act(FOLD)
     assert table.state.hand is None
     seen = str(public_view(table.state)) + "".join(str(event) for _, _, _, d in table.history for event in d.events)
     assert "cards" not in seen.replace("hole_cards_dealt", "").replace("hole_card_count", "")

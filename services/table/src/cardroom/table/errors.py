@@ -18,6 +18,7 @@ __all__ = [
     "DeckUnreadable",
     "NotOwner",
     "OutcomeUnknown",
+    "StreamEnded",
     "TableBusy",
     "TableMoving",
     "TableStopped",
@@ -38,6 +39,14 @@ class WriteRefused(Exception):
 
 class OutcomeUnknown(Exception):
     """Nobody knows whether a write was committed. The table is read again before anything else happens to it."""
+
+
+class StreamEnded(Exception):
+    """A stream that had begun is over, with this error: it is not to be begun again on the client's behalf."""
+
+    def __init__(self, error: CardroomError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 class TableUnknown(NotFound):

@@ -9,10 +9,10 @@ from typing import Any, Final
 import grpc
 
 from cardroom.chassis.channels import Channels
-from cardroom.chassis.errors import CardroomError, from_rpc_error
+from cardroom.chassis.errors import from_rpc_error
 from cardroom.chassis.leases import LeaseKeeper
 from cardroom.table import metrics
-from cardroom.table.errors import NotOwner, OutcomeUnknown, TableMoving
+from cardroom.table.errors import NotOwner, OutcomeUnknown, StreamEnded, TableMoving
 from cardroom.table.tables import Tables, shard_of
 
 __all__ = ["FORWARDED", "Forwarding"]
@@ -67,7 +67,7 @@ class Forwarding:
                     await context.write(message)
             except grpc.RpcError as error:
                 if has_begun and error.code() is grpc.StatusCode.UNAVAILABLE:
-                    raise _Ended(TableMoving(table_id)) from error
+                    raise StreamEnded(TableMoving(table_id)) from error
                 raise
             finally:
                 call.cancel()
@@ -96,7 +96,7 @@ class Forwarding:
                 if owner is not None and owner.address != self._own_address:
                     metrics.FORWARDED.labels(method).inc()
                     return await there(owner.address, [("authorization", token), (FORWARDED, "1")])
-            except _Ended as ended:
+            except StreamEnded as ended:
                 raise ended.error from ended
             except grpc.RpcError as error:
                 refusal = from_rpc_error(error)
@@ -113,14 +113,6 @@ class Forwarding:
         if call is None:
             call = self._calls[address, method] = self._channels.channel(address).unary_unary(method, None, None)
         return call
-
-
-class _Ended(Exception):
-    """A stream that had begun has ended: not to be tried again here."""
-
-    def __init__(self, error: CardroomError) -> None:
-        super().__init__(str(error))
-        self.error = error
 
 
 def _passed_on_token(context: Context) -> str | None:

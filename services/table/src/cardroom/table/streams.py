@@ -7,10 +7,10 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from cardroom.chassis.errors import PermissionDenied
+from cardroom.chassis.errors import CardroomError, PermissionDenied
 from cardroom.table import metrics
 from cardroom.table.domain.state import TableState
-from cardroom.table.errors import TooManyStreams
+from cardroom.table.errors import StreamEnded, TooManyStreams
 from cardroom.table.feed import PlayStream
 from cardroom.table.livetable import LiveTable
 from cardroom.table.tables import Tables
@@ -43,7 +43,7 @@ class Streams:
             await asyncio.gather(ticking, return_exceptions=True)
 
     async def play(self, table_id: str, player_id: str, write: Callable[[bytes], Awaitable[None]]) -> None:
-        """Send a player the table until the stream ends, one way or another; how it ends is raised."""
+        """Send a player the table until the stream ends. Raises StreamEnded."""
         live = await self._tables.loaded(table_id)
         stream = self._admit(live, player_id)
         live.feed.streams.append(stream)
@@ -56,6 +56,8 @@ class Streams:
 
         try:
             await stream.run(live.feed, state, write)
+        except CardroomError as error:
+            raise StreamEnded(error) from error
         finally:
             live.feed.streams.remove(stream)
             self._open.discard(stream)
