@@ -96,7 +96,7 @@ async def test_messages_arrive_in_order_in_batches_with_what_they_carry(side: Si
     sink = Sink()
     await side.consume(sink.handle, batch_max=50)
     sent = [Message(f"fact.{side.scope}.a", "cardroom.Test", str(n).encode(), {"epoch": "7"}) for n in range(300)]
-    await side.bus.publish(sent)
+    await side.bus.publish(sent, timeout_seconds=30)
     await until(lambda: len(sink.bodies) == 300)
     assert sink.bodies == [str(n) for n in range(300)]
     assert max(len(batch) for batch in sink.batches) <= 50
@@ -116,7 +116,7 @@ async def test_a_message_for_no_queue_fails_where_mandatory_and_the_others_arriv
     await side.consume(sink.handle)
     lost, ignored = Message("nobody.cares", "t", b"x"), Message("nobody.cares", "t", b"x", mandatory=False)
     with pytest.raises(PublishFailed) as failed:
-        await side.bus.publish([*side.messages("a"), lost, ignored, *side.messages("b")])
+        await side.bus.publish([*side.messages("a"), lost, ignored, *side.messages("b")], timeout_seconds=30)
     assert list(failed.value.failed) == [1]
     assert isinstance(failed.value.failed[1], UnroutableError)
     await until(lambda: sink.bodies == ["a", "b"])
@@ -137,10 +137,10 @@ async def test_a_poison_message_goes_to_the_dead_letters_and_the_others_are_hand
 ) -> None:
     sink = Sink(lambda message: ValueError("poison") if message.body == b"bad" else None)
     await side.consume(sink.handle, tries=2)
-    await side.bus.publish(side.messages("a", "bad", "b"))
+    await side.bus.publish(side.messages("a", "bad", "b"), timeout_seconds=30)
     await until(lambda: sink.bodies == ["a", "b"])
     assert await side.dead_letters(amqp_url) == [b"bad"]
-    await side.bus.publish(side.messages("c"))
+    await side.bus.publish(side.messages("c"), timeout_seconds=30)
     await until(lambda: sink.bodies == ["a", "b", "c"])
 
 
@@ -148,7 +148,7 @@ async def test_a_neighbour_that_is_away_costs_no_message(side: Side, until: Unti
     failures = iter([Unavailable("DATABASE_UNAVAILABLE", "away"), ConnectionRefusedError(), TimeoutError()])
     sink = Sink(lambda _: next(failures, None))
     await side.consume(sink.handle, tries=1)
-    await side.bus.publish(side.messages("a", "b"))
+    await side.bus.publish(side.messages("a", "b"), timeout_seconds=30)
     await until(lambda: sink.bodies == ["a", "b"])
     assert sink.tries == 4
 
@@ -161,7 +161,7 @@ async def test_a_consumer_that_the_broker_cancels_is_built_again(side: Side, unt
     await side.manage("DELETE", f"/api/queues/{quote(side.vhost)}/{side.queue}")
     await until(lambda: not side.bus.ready)
     await until(lambda: side.bus.ready)
-    await side.bus.publish(side.messages("a"))
+    await side.bus.publish(side.messages("a"), timeout_seconds=30)
     await until(lambda: sink.bodies == ["a"])
 
 
@@ -174,7 +174,7 @@ async def test_a_connection_that_is_closed_is_built_again_and_nothing_is_lost(si
         seen.extend((message.body.decode(), message.redelivered) for message in messages)
 
     await side.consume(handle)
-    await side.bus.publish(side.messages("a", "b"))
+    await side.bus.publish(side.messages("a", "b"), timeout_seconds=30)
     name = None
     while name is None:
         name = await side.connection_name()
@@ -193,7 +193,7 @@ async def test_a_queue_declared_for_another_service_keeps_what_comes_before_it_s
     side.bus.ensure_queue(side.queue, [f"fact.{side.scope}.#"])
     await side.bus.start()
     await side.bus.wait_connected()
-    await side.bus.publish(side.messages("early"))
+    await side.bus.publish(side.messages("early"), timeout_seconds=30)
     sink = Sink()
     other = EventBus(amqp_url, "other")
     other.consume(side.queue, [f"fact.{side.scope}.#"], sink.handle)
@@ -214,7 +214,7 @@ async def test_a_stop_lets_the_running_batch_end_and_gives_the_rest_back(
         seen.extend(message.body.decode() for message in messages)
 
     await side.consume(slow, batch_max=1)
-    await side.bus.publish(side.messages("a", "b"))
+    await side.bus.publish(side.messages("a", "b"), timeout_seconds=30)
     await running.wait()
     stopping = asyncio.create_task(side.bus.stop())
     await asyncio.sleep(0.05)
@@ -231,6 +231,6 @@ async def test_a_stop_lets_the_running_batch_end_and_gives_the_rest_back(
 
 async def test_a_stop_is_silent(side: Side, caplog: pytest.LogCaptureFixture) -> None:
     await side.consume(Sink().handle)
-    await side.bus.publish(side.messages("a"))
+    await side.bus.publish(side.messages("a"), timeout_seconds=30)
     await side.bus.stop()
     assert [record.getMessage() for record in caplog.records if record.levelname in {"ERROR", "CRITICAL"}] == []
