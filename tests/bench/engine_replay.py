@@ -1,7 +1,8 @@
 """Hands per second: our engine against PokerKit, replaying the same file in the same run.
 
-`python tests/bench/engine_replay.py FILE.phhs [--rounds N]` prints both rates and their ratio, for hands already read and
-with reading the file included. Rounds of both take turns, so that a busy machine slows both; the best round of each counts.
+`python tests/bench/engine_replay.py [FILE.phhs] [--rounds N]` prints both rates and their ratio, for hands already read
+and with reading the file included. Rounds of both take turns, so that a busy machine slows both; the best round of each
+counts.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ import gc
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from pokerkit import HandHistory
 
-from cardroom.engine import phh
+from cardroom.engine import CALL, Game, Hand, HandConfig, RaiseTo, phh
 
 __all__ = ["main", "measure"]
+
+_HANDS = Path(__file__).parents[1] / "unit" / "engine" / "recorded" / "nlhe-6max-1000.phhs"
 
 
 def _read_ours(path: Path) -> list[phh.PhhHand]:
@@ -37,7 +41,7 @@ def _replay_theirs(records: list[HandHistory]) -> int:
     same = 0
     for record in records:
         *_, state = record
-        same += list(state.stacks) == list(record.finishing_stacks)
+        same += list(state.stacks) == list(record.finishing_stacks or ())
     return same
 
 
@@ -46,6 +50,18 @@ def _seconds(work: Callable[[], object]) -> float:
     start = time.process_time()
     work()
     return time.process_time() - start
+
+
+def _settling() -> float:
+    """Best seconds from the last call of nine all-ins to the end: run-out, showdown and all pots."""
+    seats = tuple((seat, 100 * seat) for seat in range(1, 10))
+    config = HandConfig(Game.NO_LIMIT_HOLDEM, 5, 10, 9, 1, 2, seats)
+    hand, _ = Hand.start(config, tuple(range(51, -1, -1)))
+    for seat in (3, 4, 5, 6, 7, 8, 9):
+        hand.advance(seat, RaiseTo(100 * seat))
+    hand.advance(1, CALL)
+    hands = [hand.copy() for _ in range(50)]
+    return min([_seconds(partial(copy.act, 2, CALL)) for copy in hands])
 
 
 def measure(path: Path, rounds: int) -> dict[str, float]:
@@ -69,7 +85,7 @@ def measure(path: Path, rounds: int) -> dict[str, float]:
 def main() -> None:
     """Print the rates."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", type=Path, help="a .phhs file of NT or PO hands")
+    parser.add_argument("file", type=Path, nargs="?", default=_HANDS, help="a .phhs file of NT or PO hands")
     parser.add_argument("--rounds", type=int, default=3)
     chosen = parser.parse_args()
     with warnings.catch_warnings():
@@ -82,6 +98,7 @@ def main() -> None:
             f"replay{what or ' of hands read'}: ours {hands / ours:,.0f} hands/s, "
             f"PokerKit {hands / theirs:,.0f} hands/s, ratio {theirs / ours:.1f}"
         )
+    print(f"a showdown of nine with eight side pots: {_settling() * 1e6:,.0f} µs from the last call to the last chip")
 
 
 if __name__ == "__main__":

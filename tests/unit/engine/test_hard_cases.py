@@ -104,7 +104,8 @@ def test_4_4_the_last_funded_player_is_not_asked_and_wins_the_side_pot() -> None
         board="2c7d9hJsQc",
     )
     play.says("3 raises 50, 4 calls, 1 raises 150, 2 calls")
-    play.says("1 folds") if play.hand.actor == 1 else None
+    assert play.hand.actor == 1
+    play.says("1 folds")
     assert play.hand.is_over
     result = play.hand.result
     assert result is not None
@@ -141,9 +142,21 @@ def test_8_7_eight_tied_hands_and_five_odd_chips() -> None:
 
 def test_8_7_the_first_five_left_of_the_button_get_one_each() -> None:
     pot = split([13] * 8 + [5], 0, list(range(8)), list(range(8)))[0:1]
-    assert pot[0].amount == 109 - 109 + 13 * 8 + 5
+    assert pot[0].amount == 109
     wins = dict(award(pot, lambda _: (1,), [])[0].wins)
     assert wins == {player: 14 if player < 5 else 13 for player in range(8)}
+
+
+def test_8_1_nine_all_ins_make_eight_side_pots() -> None:
+    play = sit({seat: 100 * seat for seat in range(1, 10)}, button=9)
+    for seat in (3, 4, 5, 6, 7, 8, 9):
+        play.says(f"{seat} raises {100 * seat}")
+    play.says("1 calls, 2 calls")
+    result = play.hand.result
+    assert result is not None
+    assert [pot.amount for pot in result.pots] == [100 * left for left in range(9, 1, -1)]
+    assert [len(pot.eligible) for pot in result.pots] == list(range(9, 1, -1))
+    assert result.returned == {9: 100}
 
 
 def test_4_4_heads_up_short_big_blind_the_small_blind_is_not_asked() -> None:

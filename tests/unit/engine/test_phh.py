@@ -180,6 +180,14 @@ def test_the_quick_reader_and_the_toml_reader_agree(noise: str) -> None:
     assert list(phh.loads(plain)) == list(phh.loads(plain.replace("[2]\n", "[2]\n" + noise)))
 
 
+@pytest.mark.parametrize("path", sorted(RECORDED.glob("*.phhs")), ids=lambda path: path.stem)
+def test_hands_that_others_recorded_end_with_the_same_stacks(path: Path) -> None:
+    for label, found in phh.read(path):
+        assert isinstance(found, phh.PhhHand)
+        result = phh.replay(found, decisions=False)
+        assert result.matches, f"hand {label}: {result.error or result.finishing_stacks}"
+
+
 def test_a_recorded_stream_of_an_earlier_release_still_reads() -> None:
     for path in sorted(RECORDED.glob("*.jsonl")):
         with path.open() as lines:
