@@ -182,6 +182,34 @@ async def test_a_replica_that_dies_is_left_at_once_and_then_for_good(
         assert await names(40) == {"fake"}
 
 
+async def test_a_replica_that_hangs_is_given_up_for_another(
+    start_edge: Callable[..., Awaitable[Edge]], services: FakeServices, bearer: list[tuple[str, str]]
+) -> None:
+    hanging = fake_services("hanging")
+    hanging.seconds = 60
+    await hanging.start()
+    both = (f"127.0.0.1:{services.port}", f"127.0.0.1:{hanging.port}")
+    edge = await start_edge(lobby_addresses=both, try_seconds=0.2)
+    async with grpc.aio.insecure_channel(edge.address) as channel:
+        lobby = lobby_pb2_grpc.LobbyServiceStub(channel)
+        request = lobby_pb2.GetTableRequest(table_id="t1")
+        answers = await asyncio.gather(*(lobby.GetTable(request, metadata=bearer) for _ in range(12)))
+    assert {answer.table.name for answer in answers} == {"fake"}
+    assert hanging.calls
+    await hanging.stop()
+
+
+async def test_without_keys_nobody_is_told_that_their_token_is_bad(
+    start_edge: Callable[..., Awaitable[Edge]], bearer: list[tuple[str, str]], clean_services: FakeServices
+) -> None:
+    edge = await start_edge(jwks_url="http://127.0.0.1:1/none.json", wait_for_keys=False)
+    async with grpc.aio.insecure_channel(edge.address) as channel:
+        lobby = lobby_pb2_grpc.LobbyServiceStub(channel)
+        error = await refusal(lobby.ListTables(lobby_pb2.ListTablesRequest(), metadata=bearer))
+    assert (error.code, error.reason) == (grpc.StatusCode.UNAVAILABLE, "KEYS_UNAVAILABLE")
+    assert clean_services.calls == []
+
+
 async def test_no_replica_at_all_says_so(
     start_edge: Callable[..., Awaitable[Edge]], bearer: list[tuple[str, str]]
 ) -> None:

@@ -110,7 +110,7 @@ def test_traces_and_logs_are_there_when_asked_for() -> None:
 
 
 def test_every_reply_of_the_edge_says_the_same_to_all_clients() -> None:
-    for reply in replies(1024):
+    for reply in replies():
         header = reply.details_header + "=" * (-len(reply.details_header) % 4)
         status = status_pb2.Status.FromString(base64.b64decode(header))
         info = error_details_pb2.ErrorInfo()

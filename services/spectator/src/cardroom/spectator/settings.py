@@ -25,7 +25,7 @@ class SpectatorSettings(ServiceSettings):
         le=30,
         description="A shorter delay, which breaks rule 10.6. Never set it where people play.",
     )
-    retention_seconds: float = Field(default=300, ge=1, description="How long changes are kept; longer than the delay.")
+    retention_seconds: float = Field(default=120, ge=1, description="How long changes are kept; longer than the delay.")
     purge_seconds: float = Field(default=10, gt=0, le=600, description="How often old changes are deleted.")
     poll_ms: int = Field(default=150, ge=10, le=1000, description="How often it is looked for changes that became due.")
     heartbeat_seconds: float = Field(

@@ -40,79 +40,97 @@ class Reply:
         return base64.b64encode(status.SerializeToString(deterministic=True)).decode().rstrip("=")
 
 
-def replies(request_bytes_max: int) -> list[Reply]:
-    """Return every refusal, the more special ones first; the first that applies is sent."""
-    status = grpc.StatusCode
-    return [
-        Reply(
-            "MALFORMED_MESSAGE",
-            status.INVALID_ARGUMENT,
-            400,
-            # The transcoder's own words: which field, or where the JSON breaks off.
-            "%LOCAL_REPLY_BODY%",
-            "response.code_details.contains('grpc_json_transcode_failure')",
-        ),
-        Reply(
-            "TOKEN_MISSING",
-            status.UNAUTHENTICATED,
-            401,
-            "this call needs a token: send `authorization: Bearer <token>`",
-            _DENIED % "Jwt_is_missing",
-        ),
-        Reply(
-            "TOKEN_EXPIRED",
-            status.UNAUTHENTICATED,
-            401,
-            "the token has expired: refresh it",
-            _DENIED % "Jwt_is_expired",
-        ),
-        Reply(
-            "KEYS_UNAVAILABLE",
-            status.UNAVAILABLE,
-            503,
-            "the token keys could not be fetched yet: try again",
-            _DENIED % "Jwks_remote_fetch_is_failed",
-        ),
-        Reply(
-            "TOKEN_INVALID",
-            status.UNAUTHENTICATED,
-            401,
-            "the token cannot be verified: sign in again",
-            "response.code == 401 || response.code_details.startsWith('jwt_authn_access_denied')",
-        ),
-        Reply(
-            "RATE_LIMITED",
-            status.RESOURCE_EXHAUSTED,
-            429,
-            "too many requests: wait a second and send it again",
-            "response.code == 429",
-        ),
-        Reply(
-            "MESSAGE_TOO_LARGE",
-            status.RESOURCE_EXHAUSTED,
-            413,
-            f"the request is larger than {request_bytes_max} bytes: send less",
-            "response.code == 413",
-        ),
-        Reply(
-            "METHOD_UNKNOWN",
-            status.UNIMPLEMENTED,
-            404,
-            "there is no such method or path here: see the protos for what there is",
-            "response.code == 404",
-        ),
-        Reply(
-            "EDGE_TIMEOUT",
-            status.DEADLINE_EXCEEDED,
-            504,
-            "the answer did not come in time; it is safe to send a request with a request id again",
-            "response.code == 504 || response.code == 408",
-        ),
-        Reply(
-            "SERVICE_UNAVAILABLE",
-            status.UNAVAILABLE,
-            503,
-            "no replica of this service can be reached now: send the request again",
-            "response.code == 503 || response.code == 502",
-        ),
-    ]
+_CODE: Final = grpc.StatusCode
+# The more special ones first: the first that applies is sent.
+_REPLIES: Final = (
+    Reply(
+        "MALFORMED_MESSAGE",
+        _CODE.INVALID_ARGUMENT,
+        400,
+        # The transcoder's own words: which field, or where the JSON breaks off.
+        "%LOCAL_REPLY_BODY%",
+        "response.code_details.contains('grpc_json_transcode_failure')",
+    ),
+    Reply(
+        "TOKEN_MISSING",
+        _CODE.UNAUTHENTICATED,
+        401,
+        "this call needs a token: send `authorization: Bearer <token>`",
+        _DENIED % "Jwt_is_missing",
+    ),
+    Reply(
+        "TOKEN_EXPIRED",
+        _CODE.UNAUTHENTICATED,
+        401,
+        "the token has expired: refresh it",
+        _DENIED % "Jwt_is_expired",
+    ),
+    Reply(
+        "KEYS_UNAVAILABLE",
+        _CODE.UNAVAILABLE,
+        503,
+        "the token keys could not be fetched yet: try again",
+        _DENIED % "Jwks_remote_fetch_is_failed",
+    ),
+    Reply(
+        "TOKEN_INVALID",
+        _CODE.UNAUTHENTICATED,
+        401,
+        "the token cannot be verified: sign in again",
+        "response.code == 401 || response.code_details.startsWith('jwt_authn_access_denied')",
+    ),
+    Reply(
+        "RATE_LIMITED",
+        _CODE.RESOURCE_EXHAUSTED,
+        429,
+        "too many requests: wait a second and send it again",
+        "response.code == 429",
+    ),
+    Reply(
+        "MESSAGE_TOO_LARGE",
+        _CODE.RESOURCE_EXHAUSTED,
+        413,
+        "the request is larger than this edge takes (1 MiB, unless its operator set another limit): send less",
+        "response.code == 413",
+    ),
+    Reply(
+        "METHOD_UNKNOWN",
+        _CODE.UNIMPLEMENTED,
+        404,
+        "there is no such method or path here: see the protos for what there is",
+        "response.code == 404",
+    ),
+    Reply(
+        "EDGE_TIMEOUT",
+        _CODE.DEADLINE_EXCEEDED,
+        504,
+        "the answer did not come in time; nobody knows yet what became of it: send the same request again",
+        "response.code == 504 || response.code == 408",
+    ),
+    Reply(
+        "SERVICE_UNAVAILABLE",
+        _CODE.UNAVAILABLE,
+        503,
+        "no replica of this service can be reached now: send the same request again",
+        "response.code == 503 || response.code == 502",
+    ),
+    Reply(
+        "MALFORMED_REQUEST",
+        _CODE.INVALID_ARGUMENT,
+        400,
+        "the request is not valid HTTP: check its path and headers",
+        "response.code >= 400 && response.code < 500",
+    ),
+    Reply(
+        "INTERNAL_ERROR",
+        _CODE.INTERNAL,
+        500,
+        "something went wrong at the edge; it is in its logs",
+        "response.code >= 500",
+    ),
+)
+
+
+def replies() -> tuple[Reply, ...]:
+    """Return every refusal, in the order in which they are tried."""
+    return _REPLIES

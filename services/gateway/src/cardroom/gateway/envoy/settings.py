@@ -51,6 +51,9 @@ class EdgeSettings(BaseSettings):
     )
     request_bytes_max: int = Field(default=1024 * 1024, ge=1024, le=16 * 1024 * 1024, description="Largest request.")
     timeout_seconds: float = Field(default=15, gt=0, le=300, description="Longest time of a call that is not a stream.")
+    try_seconds: float = Field(
+        default=5, gt=0, le=300, description="After this long a call is also tried on another replica, if there is one."
+    )
     stream_idle_seconds: float = Field(
         default=30,
         ge=11,
