@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import asyncpg
 import grpc
+import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet
 
 from cardroom.chassis.auth import TokenVerifier
+from cardroom.chassis.errors import CardroomError, from_rpc_error
 from cardroom.chassis.grpc_server import GrpcServer
 from cardroom.chassis.service import App
 from cardroom.contracts.wallet.v1 import ledger_pb2 as pb
@@ -45,7 +48,7 @@ class Wallet:
     app: App
     channel: grpc.aio.Channel
     pool: asyncpg.Pool[Any]
-    _tokens: dict[Any, str] = field(default_factory=dict)
+    _tokens: dict[Any, str] = field(default_factory=dict, repr=False)
 
     def metadata(self, subject: str, *scopes: str) -> list[tuple[str, str]]:
         """The metadata of a call by `subject`."""
@@ -103,7 +106,7 @@ async def start(database_url: str, amqp_url: str, **changes: Any) -> Wallet:
     await app.start()
     [server] = [part for part in app._parts if isinstance(part, GrpcServer)]
     channel = grpc.aio.insecure_channel(f"127.0.0.1:{server.port}")
-    pool = asyncpg.create_pool(database_url, min_size=1, max_size=8)
+    pool = asyncpg.create_pool(database_url, min_size=1, max_size=8, server_settings={"jit": "off"})
     await pool
     return Wallet(settings, app, channel, pool)
 
@@ -114,3 +117,18 @@ async def stop(wallet: Wallet) -> None:
     await wallet.app.stop()
     await wallet.app.ops.stop()
     await wallet.pool.close()
+
+
+async def refusal(call: Awaitable[Any]) -> CardroomError:
+    """The error that a call is refused with."""
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        await call
+    return from_rpc_error(raised.value)
+
+
+async def until(true: Callable[[], Awaitable[bool]], seconds: float = 10.0) -> None:
+    """Wait for what happens by itself."""
+    give_up = time.monotonic() + seconds
+    while not await true():
+        assert time.monotonic() < give_up, f"did not happen within {seconds:g} s"
+        await asyncio.sleep(0.01)

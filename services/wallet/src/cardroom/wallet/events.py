@@ -124,7 +124,7 @@ class Settler:
 def _add(hands: dict[HandKey, tuple[Hand, bytes]], hand: Hand, body: bytes) -> None:
     key = hand.table_id, hand.number
     before = hands.setdefault(key, (hand, body))[0]
-    if before.digest != hand.digest:
+    if before is not hand and before.digest != hand.digest:
         raise SettlementWrong(f"hand {hand.number} of table {hand.table_id} came twice, with different content", key)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from cardroom.wallet.domain import names
@@ -27,7 +28,7 @@ class Change:
     stack: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hand:
     """A hand that ended, as the table told it. Its key is the table and the number."""
 
@@ -36,7 +37,7 @@ class Hand:
     currency: str
     changes: Sequence[Change]
 
-    @property
+    @cached_property
     def digest(self) -> bytes:
         """What tells a repeat from another hand with the same number."""
         text = "|".join(f"{it.player_id}:{it.delta}:{it.stack}" for it in self.changes)

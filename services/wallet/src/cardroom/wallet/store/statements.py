@@ -126,7 +126,7 @@ select table_id::text as table_id, hand_number from settled_tables where table_i
 """
 
 KNOWN_HANDS: Final = """
-select w.table_id::text as table_id, w.hand_number, s.digest, null::bytea as body
+select w.table_id::text as table_id, w.hand_number, s.digest
   from unnest($1::uuid[], $2::bigint[]) as w (table_id, hand_number) join settlements s using (table_id, hand_number)
 """
 

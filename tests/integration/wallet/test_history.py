@@ -1,0 +1,235 @@
+"""History: past balances, statements by time and kind, the stream of entries, the audit."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import asyncpg
+import pytest
+
+from cardroom.chassis.database import migrate
+from cardroom.contracts.wallet.v1 import ledger_pb2 as pb
+from cardroom.contracts.wallet.v1 import ledger_pb2_grpc, types_pb2
+from cardroom.wallet.auditing import Auditor
+from cardroom.wallet.domain.sources import Grant, OpenHouse
+from cardroom.wallet.posting import Poster, Request
+from tests.integration.wallet.running import Wallet, new_id, refusal
+
+
+async def holds(wallet: Wallet, account: str, count: int) -> list[datetime]:
+    """Place holds of 1, 2, 3... and return when each was placed."""
+    placed = [await wallet.place(account, amount) for amount in range(1, count + 1)]
+    return [it.transfer.create_time.ToDatetime(UTC) for it in placed]
+
+
+async def past(wallet: Wallet, account: str, at: datetime) -> Any:
+    """A balance at a past moment."""
+    request = pb.GetAccountRequest(account=account)
+    request.at_time.FromDatetime(at)
+    return (await wallet.call("GetAccount", request)).balance
+
+
+async def entries(wallet: Wallet, account: str, **fields: Any) -> list[Any]:
+    """A page of a statement."""
+    request = pb.ListAccountEntriesRequest(account=account, **fields)
+    return list((await wallet.call("ListAccountEntries", request)).entries)
+
+
+async def test_a_balance_at_a_past_moment_is_what_it_was(wallet: Wallet, player_id: str) -> None:
+    account = f"player/{player_id}/play"
+    times = await holds(wallet, account, 12)
+    for number, at in enumerate(times, 1):
+        assert (await past(wallet, account, at)).held == number * (number + 1) // 2
+        before = await past(wallet, account, at - timedelta(microseconds=1))
+        assert before.held == number * (number - 1) // 2
+    assert (await past(wallet, account, datetime(2001, 1, 1, tzinfo=UTC))).version == 0
+
+
+async def test_a_statement_is_read_by_time(wallet: Wallet, player_id: str) -> None:
+    account = f"player/{player_id}/play"
+    times = await holds(wallet, account, 6)
+    found = await entries(wallet, account, start_time=times[1], end_time=times[4])
+    assert [it.held_change for it in found] == [4, 3, 2]
+    found = await entries(wallet, account, start_time=times[1], order=types_pb2.ENTRY_ORDER_OLDEST_FIRST)
+    assert [it.held_change for it in found] == [2, 3, 4, 5, 6]
+
+
+async def test_a_statement_is_read_by_kind(wallet: Wallet, player_id: str) -> None:
+    account = f"player/{player_id}/play"
+    await holds(wallet, account, 3)
+    await wallet.grant(account, 77)
+    [grant] = await entries(wallet, account, kinds=[types_pb2.TRANSFER_KIND_GRANT])
+    assert (grant.amount, grant.balance_after, grant.reason) == (77, 10_077, "test")
+
+
+async def test_a_statement_oldest_first_goes_on_with_new_entries(wallet: Wallet, player_id: str) -> None:
+    account = f"player/{player_id}/play"
+    await holds(wallet, account, 2)
+    request = pb.ListAccountEntriesRequest(account=account, page_size=2, order=types_pb2.ENTRY_ORDER_OLDEST_FIRST)
+    first = await wallet.call("ListAccountEntries", request)
+    await wallet.place(account, 9)
+    request.page_token = first.next_page_token
+    second = await wallet.call("ListAccountEntries", request)
+    assert [it.version for it in (*first.entries, *second.entries)] == [1, 2, 3, 4]
+    assert second.next_page_token == ""
+
+
+@pytest.mark.parametrize("size", [-1, 501])
+async def test_a_page_has_a_limit(wallet: Wallet, player_id: str, size: int) -> None:
+    await wallet.place(f"player/{player_id}/play", 1)
+    request = pb.ListAccountEntriesRequest(account=f"player/{player_id}/play", page_size=size)
+    assert (await refusal(wallet.call("ListAccountEntries", request))).reason == "FIELD_INVALID"
+
+
+async def test_an_unknown_transfer_is_not_found(wallet: Wallet) -> None:
+    for id_ in ("1", "x"):
+        error = await refusal(wallet.call("GetTransfer", pb.GetTransferRequest(transfer_id=id_)))
+        assert error.reason == "TRANSFER_NOT_FOUND"
+
+
+async def watched(wallet: Wallet, count: int, **fields: Any) -> tuple[list[tuple[str, int]], str]:
+    """The first entries of a stream, and the position after them."""
+    stub = ledger_pb2_grpc.LedgerServiceStub(wallet.channel)
+    stream = stub.WatchEntries(
+        pb.WatchEntriesRequest(**fields), metadata=wallet.metadata("service:analytics", "wallet.read")
+    )
+    seen: list[tuple[str, int]] = []
+    position = ""
+    async with asyncio.timeout(10):
+        async for response in stream:
+            seen += [(it.account, it.version) for it in response.entries]
+            position = response.position
+            if len(seen) >= count:
+                break
+    stream.cancel()
+    return seen, position
+
+
+async def test_the_stream_has_every_entry_in_order(wallet: Wallet, player_id: str) -> None:
+    account = f"player/{player_id}/play"
+    watching = asyncio.create_task(watched(wallet, 31, account_prefix=account))
+    await asyncio.gather(*(wallet.place(account, 1) for _ in range(30)))
+    seen, _ = await watching
+    assert seen == [(account, version) for version in range(1, 32)]
+
+
+async def test_the_stream_goes_on_from_a_position(wallet: Wallet, player_id: str) -> None:
+    account = f"player/{player_id}/play"
+    await holds(wallet, account, 3)
+    _, position = await watched(wallet, 4, account_prefix=account)
+    await wallet.place(account, 1)
+    seen, _ = await watched(wallet, 1, account_prefix=account, after_position=position)
+    assert seen == [(account, 5)]
+
+
+async def test_the_stream_passes_nothing_that_is_still_committing(wallet: Wallet, player_id: str) -> None:
+    account = f"player/{player_id}/play"
+    await wallet.place(account, 1)
+    _, position = await watched(wallet, 2, account_prefix=account)
+    async with wallet.pool.acquire() as connection:
+        slow = connection.transaction()
+        await slow.start()
+        await connection.execute("select pg_current_xact_id()")
+        await wallet.place(account, 1)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await watched(wallet, 1, account_prefix=account, after_position=position)
+        await slow.rollback()
+    assert (await watched(wallet, 1, account_prefix=account, after_position=position))[0] == [(account, 3)]
+
+
+async def test_a_made_up_position_is_refused(wallet: Wallet) -> None:
+    assert (await refusal(watched(wallet, 1, after_position="zzz"))).reason == "PAGE_TOKEN_INVALID"
+
+
+@pytest.fixture
+async def ledger(fresh_database: Any) -> AsyncIterator[Any]:
+    """A small ledger of its own, for tests that break it."""
+    url = await fresh_database()
+    await migrate(url, "cardroom.wallet")
+    async with asyncpg.create_pool(url, min_size=1, max_size=4) as pool:
+        poster = Poster(pool, batch_max=50, waiting_max=50, lanes=1)
+        await poster.start()
+        for name in ("house/a/play", "house/b/play"):
+            await poster.post(Request(OpenHouse("test", name)))
+            await poster.post(Request(Grant("test", name, 1_000, "start")))
+        await poster.stop()
+        yield pool
+
+
+async def tampered(pool: Any, *statements: str) -> Any:
+    """What an audit says after a superuser has got around the triggers."""
+    async with pool.acquire() as connection, connection.transaction():
+        await connection.execute("set local session_replication_role = replica")
+        for statement in statements:
+            await connection.execute(statement)
+    return await Auditor(pool).run(from_start=True)
+
+
+async def test_the_audit_of_sound_books_passes(ledger: Any) -> None:
+    report = await Auditor(ledger).run()
+    assert report.passed
+    [play] = report.currencies
+    assert (play.currency, play.granted, play.house, play.difference) == ("PLAY", 2_000, 2_000, 0)
+
+
+async def test_the_audit_goes_on_from_what_it_has_verified(ledger: Any) -> None:
+    auditor = Auditor(ledger)
+    first, second = await auditor.run(), await auditor.run()
+    checked = [{it.name: it.checked for it in report.checks}["versions"] for report in (first, second)]
+    assert checked == [4, 0]
+    assert {it.name: it.checked for it in (await auditor.run(from_start=True)).checks}["versions"] == 4
+
+
+@pytest.mark.parametrize(
+    ("statement", "failure"),
+    [
+        ("update accounts set posted = posted + 5 where name = 'house/a/play'", "sums: PLAY: +5 chips"),
+        (
+            "delete from entries where version = 1 and account_id = (select id from accounts where name like 'grants%')",
+            "versions: there is a gap before version 2",
+        ),
+        ("update entries set balance_after = 7 where amount = 1000 and version = 1", "balances: the balance"),
+        ("update accounts set held = 5 where name = 'house/a/play'", "balances: house/a/play says 1000 posted, 5 held"),
+        (
+            "insert into holds select 9, id, 5, '', now(), now() + interval '1 h' from accounts limit 1",
+            "holds: ",
+        ),
+        (
+            "insert into settled_tables values ('00000000-0000-0000-0000-000000000000', 4)",
+            "settlements: table 00000000-0000-0000-0000-000000000000 is said to be settled up to hand 4",
+        ),
+        (
+            "insert into waiting_hands values (gen_random_uuid(), 4, '', now() - interval '1 h')",
+            "settlements: hand 4 of table",
+        ),
+    ],
+)
+async def test_the_audit_names_the_first_thing_wrong(ledger: Any, statement: str, failure: str) -> None:
+    report = await tampered(ledger, statement)
+    assert not report.passed
+    assert report.first_failure.startswith(failure)
+    assert await ledger.fetchval("select first_failure from audits order by id desc limit 1") == report.first_failure
+
+
+async def test_the_audit_finds_an_escrow_that_differs_from_the_table(ledger: Any) -> None:
+    player, table = new_id(), new_id()
+    await ledger.execute(
+        "insert into accounts (name, kind, currency, player_id, table_id) values ($1, 'escrow', 'PLAY', $2, $3)",
+        f"escrow/{table}/{player}",
+        player,
+        table,
+    )
+    escrow = f"select id from accounts where name = 'escrow/{table}/{player}'"
+    report = await tampered(
+        ledger,
+        "insert into transfers values (77, 4, 'PLAY', 2, '', 'x', null, now())",
+        f"insert into entries select ({escrow}), 1, 77, 1, 40, 40, 0, 0, 45, now()",
+        "insert into entries select id, 2, 77, 2, -40, 960, 0, 0, null, now() from accounts where name like '%/a/play'",
+        f"update accounts set posted = 40, version = 1 where id = ({escrow})",
+        "update accounts set posted = 960, version = 2 where name = 'house/a/play'",
+    )
+    assert report.first_failure.startswith(f"escrow: escrow/{table}/{player} had 40 after its last settled hand")

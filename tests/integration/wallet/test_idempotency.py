@@ -1,0 +1,146 @@
+"""Each write has a request id: the first outcome again, bit for bit, whatever died or came twice at once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import grpc
+import pytest
+
+from cardroom.contracts.wallet.v1 import ledger_pb2 as pb
+from cardroom.wallet.api import replies
+from cardroom.wallet.domain.commands import PostHold
+from cardroom.wallet.posting import Poster, Request
+from tests.integration.wallet.killing import KillingPool
+from tests.integration.wallet.running import Wallet, new_id, refusal
+
+LEDGER = "/cardroom.wallet.v1.LedgerService"
+
+
+async def raw(wallet: Wallet, method: str, request: Any) -> bytes:
+    """A call whose reply is taken as it came over the wire."""
+    call = wallet.channel.unary_unary(f"{LEDGER}/{method}")
+    metadata = wallet.metadata("service:lobby", "wallet.hold", "wallet.transfer", "wallet.grant")
+    return bytes(await call(request.SerializeToString(), metadata=metadata))
+
+
+def hold(player_id: str, **changes: Any) -> pb.PlaceHoldRequest:
+    """A request for a hold of 100."""
+    fields = {"request_id": "key", "account": f"player/{player_id}/play", "amount": 100, "reason": "one"}
+    return pb.PlaceHoldRequest(**{**fields, **changes})
+
+
+async def test_a_repeat_gets_the_first_reply_bit_for_bit(wallet: Wallet, player_id: str) -> None:
+    request = hold(player_id, request_id=new_id())
+    first = await raw(wallet, "PlaceHold", request)
+    await wallet.place(request.account, 50)
+    assert await raw(wallet, "PlaceHold", request) == first
+    assert await wallet.available(request.account) == 9_850
+
+
+async def test_repeats_at_once_count_once_and_answer_the_same(wallet: Wallet, player_id: str) -> None:
+    request = hold(player_id, request_id=new_id())
+    replies_ = await asyncio.gather(*(raw(wallet, "PlaceHold", request) for _ in range(20)))
+    assert len(set(replies_)) == 1
+    assert await wallet.available(request.account) == 9_900
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"amount": 101}, "amount"),
+        ({"account": f"player/{new_id()}/play"}, "account"),
+        ({"reason": "two"}, "reason"),
+        ({"time_to_live": {"seconds": 60}}, "time_to_live"),
+    ],
+)
+async def test_a_reused_id_is_refused_naming_the_field(
+    wallet: Wallet, player_id: str, change: dict[str, Any], field: str
+) -> None:
+    key = new_id()
+    await wallet.call("PlaceHold", hold(player_id, request_id=key))
+    error = await refusal(wallet.call("PlaceHold", hold(player_id, request_id=key, **change)))
+    assert (error.code, error.reason) == (grpc.StatusCode.ALREADY_EXISTS, "KEY_REUSED")
+    assert error.metadata["field"].split(".")[0] == field
+
+
+async def test_a_reused_id_of_another_call_names_the_method(wallet: Wallet, player_id: str) -> None:
+    key = new_id()
+    placed = await wallet.call("PlaceHold", hold(player_id, request_id=key))
+    error = await refusal(wallet.call("VoidHold", pb.VoidHoldRequest(request_id=key, hold_id=placed.hold.hold_id)))
+    assert (error.reason, error.metadata["field"]) == ("KEY_REUSED", "method")
+
+
+async def test_a_reused_id_in_a_list_names_the_place(wallet: Wallet, house: str) -> None:
+    await wallet.grant(house, 100)
+    key, other = new_id(), f"player/{new_id()}/play"
+    steps = [pb.TransferInstruction(debit_account=house, credit_account=other, amount=1) for _ in range(3)]
+    await wallet.call("CreateLinkedTransfers", pb.CreateLinkedTransfersRequest(request_id=key, instructions=steps))
+    steps[2].amount = 2
+    again = pb.CreateLinkedTransfersRequest(request_id=key, instructions=steps)
+    assert (await refusal(wallet.call("CreateLinkedTransfers", again))).metadata["field"] == "instructions[2].amount"
+
+
+async def test_ids_of_two_callers_do_not_meet(wallet: Wallet, player_id: str) -> None:
+    request = hold(player_id, request_id=new_id())
+    await wallet.call("PlaceHold", request, "service:lobby")
+    await wallet.call("PlaceHold", request, "service:other")
+    assert await wallet.available(request.account) == 9_800
+
+
+async def test_too_few_chips_is_remembered(wallet: Wallet, player_id: str) -> None:
+    request = hold(player_id, request_id=new_id(), amount=10_500)
+    first = await refusal(wallet.call("PlaceHold", request))
+    await wallet.grant(request.account, 5_000)
+    again = await refusal(wallet.call("PlaceHold", request))
+    assert (again.reason, again.message, again.metadata) == (first.reason, first.message, first.metadata)
+    assert (await wallet.call("PlaceHold", hold(player_id, request_id=new_id(), amount=10_500))).hold.amount == 10_500
+
+
+async def test_a_validation_failure_is_not_remembered(wallet: Wallet, player_id: str) -> None:
+    key = new_id()
+    assert (
+        await refusal(wallet.call("PlaceHold", hold(player_id, request_id=key, amount=-1)))
+    ).reason == "AMOUNT_INVALID"
+    assert (await wallet.call("PlaceHold", hold(player_id, request_id=key))).hold.amount == 100
+
+
+async def test_a_request_is_found_by_its_id(wallet: Wallet, player_id: str) -> None:
+    key = new_id()
+    placed = await wallet.call("PlaceHold", hold(player_id, request_id=key))
+    found = await wallet.call("FindTransfers", pb.FindTransfersRequest(request_id=key))
+    assert list(found.transfers) == [placed.transfer]
+    unknown = pb.FindTransfersRequest(request_id=new_id())
+    assert (await refusal(wallet.call("FindTransfers", unknown))).reason == "TRANSFER_NOT_FOUND"
+    others = wallet.call("FindTransfers", pb.FindTransfersRequest(request_id=key), "service:other")
+    assert (await refusal(others)).reason == "TRANSFER_NOT_FOUND"
+
+
+async def post_hold(poster: Poster, hold_id: int, escrow: str) -> bytes:
+    """The posting of a hold through a poster of the test's own; the reply."""
+    command = PostHold("test", hold_id, escrow, 60, "")
+    return await poster.post(Request(command, "post", f"{escrow}/post", b"content", replies.posted))
+
+
+async def test_a_connection_killed_at_any_statement_changes_nothing_or_everything(wallet: Wallet) -> None:
+    at, died = 0, []
+    while True:
+        at += 1
+        player_id, table_id = new_id(), new_id()
+        account, escrow = f"player/{player_id}/play", f"escrow/{table_id}/{player_id}"
+        hold_id = int((await wallet.place(account, 100)).hold.hold_id)
+        pool = KillingPool(wallet.pool, at)
+        poster = Poster(pool, batch_max=10, waiting_max=10, lanes=1)  # type: ignore[arg-type]
+        await poster.start()
+        first = await post_hold(poster, hold_id, escrow)
+        again = await post_hold(poster, hold_id, escrow)
+        await poster.stop()
+        assert again == first, pool.killed
+        assert (await wallet.available(account), await wallet.available(escrow)) == (9_940, 60), pool.killed
+        died.append(pool.killed)
+        if not pool.killed:
+            break
+    assert {"before commit", "after commit"} < set(died)
+    assert len(died) > 16
+    assert (await wallet.audit()).passed
