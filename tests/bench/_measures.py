@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from cardroom.local import Stack, engine, runs
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _SERVERS = {"beam.smp": "rabbitmq", "postgres": "postgres"}
@@ -44,42 +46,52 @@ class Moment:
     busy: float
 
 
-def sample(names: Mapping[int, str]) -> Moment:
-    """CPU time of the named processes with their children, and of the run's Postgres and RabbitMQ."""
+async def names_of(stack: Stack) -> dict[int, str]:
+    """The run's processes by their ids: services, Envoy, Postgres and RabbitMQ, in containers or not."""
+    names = {process.pid: name for name, process in stack.processes.items()} | {stack.edge.pid: "envoy"}
+    if await engine.answers():
+        label = f"label={runs.LABEL}={stack.folder.name}"
+        for container in (await engine.docker("ps", "--quiet", "--filter", label)).split():
+            shown = await engine.docker("inspect", "--format", "{{.State.Pid}} {{.Config.Image}}", container)
+            main, image = shown.split()
+            names[int(main)] = image.partition(":")[0].rpartition("/")[2]
     stats = _processes()
-    owners: dict[int, str] = dict(names) | _servers(stats)
+    for pid, process in stats.items():
+        if process.program in _SERVERS and os.getpid() in _ancestors(pid, stats):
+            names[pid] = _SERVERS[process.program]
+    return names
+
+
+def sample(names: Mapping[int, str]) -> Moment:
+    """CPU time of the named processes, with all that they have started."""
+    stats = _processes()
     used: dict[str, float] = {}
-    for pid in sorted(stats):
-        name = owners.get(pid) or owners.get(stats[pid].parent)
+    for pid, process in stats.items():
+        name = next((names[one] for one in (pid, *_ancestors(pid, stats)) if one in names), None)
         if name is not None:
-            owners[pid] = name
-            used[name] = used.get(name, 0.0) + stats[pid].seconds
+            used[name] = used.get(name, 0.0) + process.seconds
     return Moment(time.monotonic(), used, _busy_seconds())
 
 
-def _servers(stats: Mapping[int, _Process]) -> dict[int, str]:
-    """Postgres and RabbitMQ: our own children; in containers they are not, and then every one on the machine counts."""
-    found = {pid: _SERVERS[process.program] for pid, process in stats.items() if process.program in _SERVERS}
-    ours = {pid: name for pid, name in found.items() if _is_ours(pid, stats)}
-    return ours or found
-
-
-def _is_ours(pid: int, stats: Mapping[int, _Process]) -> bool:
-    while pid in stats and pid != os.getpid():
+def _ancestors(pid: int, stats: Mapping[int, _Process]) -> Iterator[int]:
+    while pid in stats:
         pid = stats[pid].parent
-    return pid == os.getpid()
+        yield pid
 
 
-def cpu_lines(before: Moment, after: Moment) -> list[str]:
-    """Percent of one core, by name, most first; what is left belongs to others on the machine."""
+def cpu_lines(before: Moment, after: Moment, actions: int = 0) -> list[str]:
+    """Percent of one core by name, most first, and for each of `actions`; the rest belongs to others on the machine."""
     span = after.at - before.at
     shares = {name: (seconds - before.used.get(name, 0.0)) / span for name, seconds in after.used.items()}
-    others = max(0.0, (after.busy - before.busy) / span - sum(shares.values()))
-    lines = [f"  {name:<12} {share:7.1%} of a core" for name, share in sorted(shares.items(), key=lambda one: -one[1])]
     total = sum(shares.values())
-    cores = os.cpu_count() or 1
-    lines.append(f"  {'together':<12} {total:7.1%} of {cores} cores; others on this machine {others:.1%}")
-    return lines
+    others = max(0.0, (after.busy - before.busy) / span - total)
+
+    def line(name: str, share: float) -> str:
+        each = f", {share * span / actions * 1e3:.2f} ms for each action" if actions else ""
+        return f"  {name:<12} {share:7.1%} of a core{each}"
+
+    lines = [line(name, share) for name, share in sorted(shares.items(), key=lambda one: -one[1])]
+    return [*lines, line("together", total), f"  {'others':<12} {others:7.1%} of a core, of {os.cpu_count()} cores"]
 
 
 def cpu_share(before: Moment, after: Moment, name: str) -> float:

@@ -18,7 +18,7 @@ from typing import Any
 from cardroom.local import Progress, Stack, StackOptions
 from cardroom.local.plan import SERVICES
 from tests.bench import _load, _reference
-from tests.bench._measures import Moment, cpu_lines, latency_line, percentile, sample
+from tests.bench._measures import Moment, cpu_lines, latency_line, names_of, percentile, sample
 
 REFERENCE_SECONDS = 5.0
 # A phase's latencies come as one line.
@@ -58,8 +58,7 @@ async def _measure(stack: Stack, options: argparse.Namespace, commits: float, ec
     load = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.bench._load", *orders, stdin=pipe, stdout=pipe, limit=_LINE_BYTES_MAX
     )
-    names = {process.pid: name for name, process in stack.processes.items()}
-    names |= {stack.edge.pid: "envoy", load.pid: "load client"}
+    names = await names_of(stack) | {load.pid: "load client"}
     assert load.stdin is not None
     assert load.stdout is not None
     try:
@@ -94,7 +93,7 @@ def _report(
         print(f"  {rate / commits:.2f} times the reference's commits/s")
     if fact["refused"]:
         print(f"  refused: {fact['refused']}")
-    print("\n".join(cpu_lines(before, after)), flush=True)
+    print("\n".join(cpu_lines(before, after, len(latencies))), flush=True)
 
 
 if __name__ == "__main__":

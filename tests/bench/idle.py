@@ -10,7 +10,7 @@ from cardroom.client import Client
 from cardroom.local import Progress, Stack, StackOptions
 from cardroom.local.plan import SERVICES
 from tests.bench._load import STAKES
-from tests.bench._measures import Moment, cpu_lines, cpu_share, sample
+from tests.bench._measures import Moment, cpu_lines, cpu_share, names_of, sample
 
 
 async def main(options: argparse.Namespace) -> None:
@@ -18,7 +18,7 @@ async def main(options: argparse.Namespace) -> None:
     async with Stack(
         StackOptions(services=tuple(options.services.split(",")), log_level="warning"), progress=Progress()
     ) as stack:
-        names = {process.pid: name for name, process in stack.processes.items()} | {stack.edge.pid: "envoy"}
+        names = await names_of(stack)
         print(f"without tables, over {options.seconds:g} s:")
         empty = await _watch(names, options)
         async with Client.connect(stack.edge_grpc) as client:
