@@ -52,6 +52,12 @@ class Gateway(pb_grpc.IdentityServiceServicer):
     async def WhoAmI(self, request: pb.WhoAmIRequest, context: Any) -> pb.WhoAmIResponse:
         return pb.WhoAmIResponse(subject=auth.caller().subject)
 
+    async def SignInAsGuest(self, request: pb.SignInAsGuestRequest, context: Any) -> pb.SignInAsGuestResponse:
+        raise NotImplementedError
+
+    async def RefreshToken(self, request: pb.RefreshTokenRequest, context: Any) -> pb.RefreshTokenResponse:
+        raise NotImplementedError
+
     async def jwks(self, _: web.Request) -> web.Response:
         self.fetched += 1
         return web.json_response(self.published.as_dict(private=False))

@@ -48,6 +48,14 @@ class Identity(pb_grpc.IdentityServiceServicer):
             await asyncio.sleep(0.2)
         return pb.SignInAsGuestResponse()
 
+    async def RefreshToken(self, request: pb.RefreshTokenRequest, context: Any) -> pb.RefreshTokenResponse:
+        raise NotImplementedError
+
+    async def IssueServiceToken(
+        self, request: pb.IssueServiceTokenRequest, context: Any
+    ) -> pb.IssueServiceTokenResponse:
+        raise NotImplementedError
+
 
 class RawHandlers(grpc.GenericRpcHandler):  # type: ignore[type-arg]
     """Bytes in, bytes out."""
@@ -91,7 +99,7 @@ class Side:
 
     async def call(self, method: str, body: bytes = b"", token: str | None = None, **kwargs: Any) -> bytes:
         metadata = () if token is None else (("authorization", f"Bearer {token}"),)
-        answer: bytes = await self.channel.unary_unary(method)(body, metadata=metadata, **kwargs)
+        answer: bytes = await self.channel.unary_unary(method, None, None)(body, metadata=metadata, **kwargs)
         return answer
 
     async def refused(self, method: str, body: bytes = b"", token: str | None = None) -> CardroomError:
@@ -109,7 +117,7 @@ async def side() -> AsyncIterator[Side]:
     await made.server.start()
     made.channel = grpc.aio.insecure_channel(f"127.0.0.1:{made.server.port}")
     yield made
-    await made.channel.close()
+    await made.channel.close(None)
     await made.server.stop()
 
 
@@ -187,7 +195,7 @@ async def stream(
     metadata = (("authorization", f"Bearer {token or signed()}"),)
     got: list[bytes] = []
     try:
-        async for part in side.channel.unary_stream(method)(body, metadata=metadata):
+        async for part in side.channel.unary_stream(method, None, None)(body, metadata=metadata):
             got.append(part)  # noqa: PERF401 - what came before an error counts
     except grpc.RpcError as error:
         return got, from_rpc_error(error)
@@ -224,7 +232,7 @@ async def test_a_stop_ends_streams_at_once_and_lets_calls_finish(
 
 
 async def test_a_client_that_goes_away_frees_its_stream(side: Side, until: Callable[..., Awaitable[None]]) -> None:
-    call = side.channel.unary_stream(STREAM)(b"1", metadata=(("authorization", f"Bearer {signed()}"),))
+    call = side.channel.unary_stream(STREAM, None, None)(b"1", metadata=(("authorization", f"Bearer {signed()}"),))
     assert await call.read() == b"0"
     call.cancel()
     await until(lambda: REGISTRY.get_sample_value("cardroom_rpc_streams", {"method": STREAM}) == 0)

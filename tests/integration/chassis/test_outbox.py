@@ -41,8 +41,10 @@ class Rig:
             await relay.start()
 
     async def stop(self) -> None:
-        for part in (*self.relays, *self.buses):
-            await part.stop()
+        for relay in self.relays:
+            await relay.stop()
+        for bus in self.buses:
+            await bus.stop()
 
     async def insert(self, *bodies: str, table: str = "t", mandatory: bool = False) -> None:
         async with self.pool.acquire() as conn, conn.transaction():

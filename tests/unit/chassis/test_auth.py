@@ -6,6 +6,7 @@ import base64
 import hmac
 import json
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -54,7 +55,7 @@ async def test_a_good_token_names_the_caller_and_its_scopes() -> None:
         {"scope": ["play"]},
     ],
 )
-async def test_a_token_with_a_wrong_claim_is_refused(claims: dict[str, object]) -> None:
+async def test_a_token_with_a_wrong_claim_is_refused(claims: dict[str, Any]) -> None:
     assert await refused(signed(**claims)) == "TOKEN_INVALID"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncpg
 import grpc
 import pytest
+from google.rpc import error_details_pb2
 
 from cardroom.chassis import errors
 from cardroom.chassis._classify import classify, is_transient
@@ -24,7 +25,7 @@ KINDS = [
 
 
 def rpc_error(code: grpc.StatusCode, details: str, trailing: tuple[tuple[str, bytes], ...] = ()) -> grpc.RpcError:
-    return grpc.aio.AioRpcError(code, grpc.aio.Metadata(), grpc.aio.Metadata(*trailing), details)
+    return grpc.aio.AioRpcError(code, grpc.aio.Metadata(), grpc.aio.Metadata(*trailing), details, None)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -38,7 +39,7 @@ def test_every_error_survives_the_wire(kind: type[errors._CodedError]) -> None:
 
 def test_the_error_info_names_the_domain() -> None:
     (packed,) = errors.to_status(NotFound("TABLE_UNKNOWN", "no table 'x'")).details
-    info = errors.error_details_pb2.ErrorInfo()
+    info = error_details_pb2.ErrorInfo()
     assert packed.Unpack(info)
     assert (info.domain, info.reason) == ("cardroom", "TABLE_UNKNOWN")
 
