@@ -53,6 +53,12 @@ def write(version: int = 1, *, shard: int = 3, epoch: int = 5, table_id: str | N
     )
 
 
+def action(version: int = 1, *, shard: int = 3, epoch: int = 5) -> Write:
+    """What an action in the middle of a hand writes."""
+    whole = write(version, shard=shard, epoch=epoch)
+    return Write(whole.table_id, shard, epoch, whole.log, None, None, (), whole.messages)
+
+
 async def counts(sql: Sql) -> list[int]:
     """Rows of every table that a commit writes to."""
     names = ("table_log", "tables", "hands", "ended_seatings", "outbox")
@@ -70,6 +76,15 @@ async def test_under_an_epoch_that_moved_nothing_at_all_is_written(lane: Lane, s
         await lane.commit([write(), write(shard=9, epoch=4), write(shard=4)])
     assert lost.value.shards == (9,)
     assert await counts(sql) == [0, 0, 0, 0, 0]
+
+
+async def test_the_same_holds_for_a_group_of_mere_actions(lane: Lane, sql: Sql) -> None:
+    with pytest.raises(LeaseLost) as lost:
+        await lane.commit([action(), action(shard=9, epoch=4)])
+    assert lost.value.shards == (9,)
+    assert await counts(sql) == [0, 0, 0, 0, 0]
+    await lane.commit([action(), action(shard=4)])
+    assert await counts(sql) == [2, 0, 0, 0, 4]
 
 
 async def test_a_stale_write_does_not_slip_in_beside_a_fresh_one_of_its_shard(lane: Lane, sql: Sql) -> None:

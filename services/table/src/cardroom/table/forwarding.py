@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import grpc
 
 from cardroom.chassis.channels import Channels
-from cardroom.chassis.errors import from_rpc_error
+from cardroom.chassis.errors import CardroomError, Unavailable, from_rpc_error
 from cardroom.chassis.leases import LeaseKeeper
 from cardroom.table import metrics
 from cardroom.table.errors import NotOwner, OutcomeUnknown, StreamEnded, TableMoving
 from cardroom.table.tables import Tables, shard_of
 
 __all__ = ["FORWARDED", "Forwarding"]
+
+T = TypeVar("T")
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -79,12 +81,13 @@ class Forwarding:
         method: str,
         table_id: str,
         context: Context,
-        here: Callable[[], Awaitable[Any]],
-        there: Callable[[str, list[tuple[str, str]]], Awaitable[Any]],
-    ) -> Any:
+        here: Callable[[], Awaitable[T]],
+        there: Callable[[str, list[tuple[str, str]]], Awaitable[T]],
+    ) -> T:
         shard = shard_of(table_id)
         loop = asyncio.get_running_loop()
         give_up = loop.time() + self._wait_seconds
+        why: CardroomError = TableMoving(table_id)
         while True:
             try:
                 if self._tables.epoch(shard) is not None:
@@ -100,12 +103,15 @@ class Forwarding:
                 raise ended.error from ended
             except grpc.RpcError as error:
                 refusal = from_rpc_error(error)
-                if refusal.reason not in _AGAIN or loop.time() > give_up:
+                if refusal.reason not in _AGAIN:
                     raise refusal from error
-            except (TableMoving, OutcomeUnknown):
-                pass
+                why = refusal
+            except TableMoving as error:
+                why = error
+            except OutcomeUnknown:
+                why = Unavailable("DATABASE_UNAVAILABLE", "the database does not answer at the moment: try again")
             if loop.time() > give_up:
-                raise TableMoving(table_id)
+                raise why
             await asyncio.sleep(PAUSE_SECONDS)
 
     def _call(self, address: str, method: str) -> Any:

@@ -138,7 +138,7 @@ class LiveTable:
         self.state = decision.state
         for event in decision.events:
             if event.HasField("action_taken"):
-                metrics.ACTIONS.labels(_CAUSES[event.action_taken.cause]).inc()
+                _TAKEN[event.action_taken.cause].inc()
         if decision.ends_hand:
             metrics.HANDS.inc()
 
@@ -148,4 +148,6 @@ class LiveTable:
         self.feed.end_of(lambda player: state.seat_of(player) is not None, left)
 
 
-_CAUSES: Final = {number: name.removeprefix("ACTION_CAUSE_").lower() for name, number in ActionCause.items()}
+_TAKEN: Final = {
+    number: metrics.ACTIONS.labels(name.removeprefix("ACTION_CAUSE_").lower()) for name, number in ActionCause.items()
+}

@@ -23,7 +23,7 @@ __all__ = ["Lane", "LoggedRow", "Store", "StoredTable"]
 
 # One statement, so one round trip and one transaction. The lock on the leases keeps their epochs until it is committed;
 # if one has moved, nothing at all is written and the answer names the shards.
-COMMIT: Final = """
+_ACTIONS: Final = """
 with held as (
     select shard, epoch from leases where shard = any($1::integer[]) order by shard for share
 ),
@@ -43,10 +43,19 @@ logged as (
         unnest($3::uuid[], $4::bigint[], $5::bigint[], $6::bigint[], $7::integer[], $8::bigint[], $9::bytea[],
             $10::bytea[]) as new
 ),
-pictured as (
+told as (
+    insert into outbox (message_id, routing_key, type, body, headers, mandatory)
+    select message_id, routing_key, type, body, headers::jsonb, mandatory
+    from fenced, unnest($11::text[], $12::text[], $13::text[], $14::bytea[], $15::text[], $16::boolean[])
+        with ordinality as new (message_id, routing_key, type, body, headers, mandatory, place)
+    order by place
+)
+"""
+_OTHERS: Final = """
+, pictured as (
     insert into tables (table_id, shard, version, hand_number, is_live, snapshot)
     select new.* from fenced,
-        unnest($11::uuid[], $12::smallint[], $13::bigint[], $14::bigint[], $15::boolean[], $16::bytea[]) as new
+        unnest($17::uuid[], $18::smallint[], $19::bigint[], $20::bigint[], $21::boolean[], $22::bytea[]) as new
     on conflict (table_id) do update
     set version = excluded.version, hand_number = excluded.hand_number, is_live = excluded.is_live,
         snapshot = excluded.snapshot
@@ -54,28 +63,24 @@ pictured as (
 begun as (
     insert into hands (table_id, hand_number, first_version, last_version, deck_key, deck)
     select new.* from fenced,
-        unnest($17::uuid[], $18::bigint[], $19::bigint[], $20::bigint[], $21::text[], $22::bytea[]) as new
+        unnest($23::uuid[], $24::bigint[], $25::bigint[], $26::bigint[], $27::text[], $28::bytea[]) as new
 ),
 over as (
     update hands set last_version = done.version, deck_key = null, deck = null
-    from fenced, unnest($23::uuid[], $24::bigint[], $25::bigint[]) as done (table_id, hand_number, version)
+    from fenced, unnest($29::uuid[], $30::bigint[], $31::bigint[]) as done (table_id, hand_number, version)
     where hands.table_id = done.table_id and hands.hand_number = done.hand_number
 ),
 left_seats as (
     insert into ended_seatings (seating_id, table_id, had_begun, final_stack, last_hand_number)
     select new.* from fenced,
-        unnest($26::uuid[], $27::uuid[], $28::boolean[], $29::bigint[], $30::bigint[]) as new
+        unnest($32::uuid[], $33::uuid[], $34::boolean[], $35::bigint[], $36::bigint[]) as new
     on conflict (seating_id) do nothing
-),
-told as (
-    insert into outbox (message_id, routing_key, type, body, headers, mandatory)
-    select message_id, routing_key, type, body, headers::jsonb, mandatory
-    from fenced, unnest($31::text[], $32::text[], $33::text[], $34::bytea[], $35::text[], $36::boolean[])
-        with ordinality as new (message_id, routing_key, type, body, headers, mandatory, place)
-    order by place
 )
-select coalesce(array_agg(shard), '{}') from lost
 """
+_LOST: Final = "select coalesce(array_agg(shard), '{}') from lost"
+COMMIT: Final = _ACTIONS + _OTHERS + _LOST
+# For a group of actions in the middle of hands, as most groups are: half the work.
+COMMIT_ACTIONS: Final = _ACTIONS + _LOST
 LOAD: Final = """
 select tables.table_id::text, tables.version, tables.snapshot, hands.hand_number, hands.deck_key, hands.deck
 from tables
@@ -143,7 +148,10 @@ class Lane:
         try:
             if self._conn is None:
                 self._conn = await self._pool.acquire()
-            lost = await self._conn.fetchval(COMMIT, *_columns(writes))
+            if any(write.is_more_than_an_action for write in writes):
+                lost = await self._conn.fetchval(COMMIT, *_action_columns(writes), *_other_columns(writes))
+            else:
+                lost = await self._conn.fetchval(COMMIT_ACTIONS, *_action_columns(writes))
         except _REFUSALS as error:
             raise WriteRefused(f"{type(error).__name__}: {getattr(error, 'constraint_name', None)}") from error
         except _FAILURES as error:
@@ -205,17 +213,11 @@ class Store:
         return EndedSeating(seating_id, row["had_begun"], row["final_stack"], row["last_hand_number"])
 
 
-def _columns(writes: Sequence[Write]) -> list[Any]:
-    """The parameters of COMMIT: one array for each column."""
+def _action_columns(writes: Sequence[Write]) -> list[Any]:
+    """The parameters of COMMIT_ACTIONS, which are COMMIT's first: one array for each column."""
     # Pairs, not a mapping: a write under an epoch that has passed must not slip in under its shard's next one.
     epochs = sorted({(write.shard, write.epoch) for write in writes})
     logs = [(write, write.log) for write in writes if write.log is not None]
-    pictures = [(write, write.snapshot) for write in writes if write.snapshot is not None]
-    hands = [(write.table_id, write.hand) for write in writes if write.hand is not None]
-    begun = [(table, hand) for table, hand in hands if hand.first_version is not None]
-    over = [(table, hand) for table, hand in hands if hand.first_version is None]
-    ended = [(write.table_id, stay) for write in writes for stay in write.ended]
-    messages = [message for write in writes for message in write.messages]
     return [
         [shard for shard, _ in epochs],
         [epoch for _, epoch in epochs],
@@ -227,6 +229,18 @@ def _columns(writes: Sequence[Write]) -> list[Any]:
         [log.occurred_ms for _, log in logs],
         [log.command for _, log in logs],
         [log.change for _, log in logs],
+        *outbox.columns([message for write in writes for message in write.messages]),
+    ]
+
+
+def _other_columns(writes: Sequence[Write]) -> list[Any]:
+    """The rest of COMMIT's parameters: snapshots, hands that begin, hands that are over, stays that ended."""
+    pictures = [(write, write.snapshot) for write in writes if write.snapshot is not None]
+    hands = [(write.table_id, write.hand) for write in writes if write.hand is not None]
+    begun = [(table, hand) for table, hand in hands if hand.first_version is not None]
+    over = [(table, hand) for table, hand in hands if hand.first_version is None]
+    ended = [(write.table_id, stay) for write in writes for stay in write.ended]
+    return [
         [write.table_id for write, _ in pictures],
         [write.shard for write, _ in pictures],
         [picture.version for _, picture in pictures],
@@ -247,5 +261,4 @@ def _columns(writes: Sequence[Write]) -> list[Any]:
         [stay.had_begun for _, stay in ended],
         [stay.final_stack for _, stay in ended],
         [stay.last_hand_number for _, stay in ended],
-        *outbox.columns(messages),
     ]

@@ -7,9 +7,9 @@ import hashlib
 import secrets
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, get_args
 
-from cardroom.chassis import logs, telemetry
+from cardroom.chassis import telemetry
 from cardroom.chassis.errors import LeaseLost
 from cardroom.chassis.leases import LeaseKeeper
 from cardroom.contracts.table.v1.table_pb2 import ActResponse, Change
@@ -35,7 +35,7 @@ __all__ = ["SHARDS", "Tables", "shard_of"]
 SHARDS: Final = 256
 TRIES: Final = 3
 
-log = logs.get("tables")
+_DECIDED: Final = {kind: metrics.COMMANDS.labels(kind.__name__) for kind in get_args(Command)}
 
 
 def shard_of(table_id: str) -> int:
@@ -233,7 +233,7 @@ class Tables:
             raise TableStopped(live.table_id) from None
         if not decision.changes and not decision.ended:
             return decision, None
-        metrics.COMMANDS.labels(type(command).__name__).inc()
+        _DECIDED[type(command)].inc()
         return decision, written(
             state, decision, command, shard=live.shard, epoch=live.epoch, now_ms=now, box=self._box
         )

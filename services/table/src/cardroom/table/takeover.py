@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from cardroom.chassis import logs
 from cardroom.table.tables import Tables
 
 __all__ = ["Takeover"]
-
-log = logs.get("takeover")
 
 
 class Takeover:

@@ -67,6 +67,11 @@ class Write:
     ended: tuple[EndedSeating, ...]
     messages: tuple[OutboxMessage, ...]
 
+    @property
+    def is_more_than_an_action(self) -> bool:
+        """Whether it writes more than a line of the log and messages."""
+        return self.snapshot is not None or self.hand is not None or bool(self.ended)
+
 
 def written(
     before: TableState, decision: Decision, command: Command, *, shard: int, epoch: int, now_ms: int, box: DeckBox

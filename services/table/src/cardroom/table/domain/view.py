@@ -52,6 +52,7 @@ def hand_view(state: TableState, hand: Hand) -> pb.HandView:
     """A hand as everyone sees it."""
     config = hand.config
     shown = hand.face_up
+    hole_cards = config.game.rules.hole_cards
     mucked = hand.result.mucked if hand.result is not None else ()
     return pb.HandView(
         hand_number=state.hand_number,
@@ -68,7 +69,7 @@ def hand_view(state: TableState, hand: Hand) -> pb.HandView:
                 hand_total=hand.contribution(seat),
                 status=pb.PLAYER_STATUS_FOLDED if seat in mucked else _STATUSES[hand.status(seat)],
                 shown_cards=text(shown[seat]) if seat in shown else "",
-                hole_card_count=config.game.rules.hole_cards,
+                hole_card_count=hole_cards,
             )
             for seat, _ in config.seats
         ],
