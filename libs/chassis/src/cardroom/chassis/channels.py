@@ -32,6 +32,8 @@ OPTIONS: Final = (
     ("grpc.min_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 2_000),
     ("grpc.max_receive_message_length", 4 * 1024 * 1024),
+    # A name or a list may stand for several replicas: each gets its share, and one that is gone gets none.
+    ("grpc.service_config", '{"loadBalancingConfig": [{"round_robin": {}}]}'),
 )
 RETRY_CODES: Final = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED})
 
@@ -67,17 +69,21 @@ class Channels:
         return self._own is None or self._own.current is not None
 
     def channel(self, address: str) -> grpc.aio.Channel:
-        """Return the channel to `address` (host:port), the same one every time. Calls that bring their own
-        `authorization` keep it."""
+        """Return the channel to `address`, the same one every time: host:port, or a comma-separated list of IPv4
+        host:port, whose replicas share the calls. Calls that bring their own `authorization` keep it."""
         known = self._channels.get(address)
         if known is None:
-            known = WrappedChannel(grpc.aio.insecure_channel(address, options=OPTIONS), self._token)
+            known = WrappedChannel(grpc.aio.insecure_channel(_target(address), options=OPTIONS), self._token)
             self._channels[address] = known
         return known
 
     def _own_token(self) -> str:
         assert self._own is not None
         return self._own.require()
+
+
+def _target(address: str) -> str:
+    return f"ipv4:{address}" if "," in address else address
 
 
 async def call_with_retry(

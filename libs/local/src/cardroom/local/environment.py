@@ -62,14 +62,14 @@ def _table(plan: Plan) -> dict[str, str]:
 
 def _lobby(plan: Plan) -> dict[str, str]:
     return {
-        "TABLE_ADDRESS": plan.addresses("table")[0],
+        "TABLE_ADDRESS": ",".join(plan.addresses("table")),
         "WALLET_ADDRESS": plan.addresses("wallet")[0],
         "CLOCK_ADDRESS": plan.addresses("clock")[0],
     }
 
 
 def _clock(plan: Plan) -> dict[str, str]:
-    return {"TABLE_ADDRESS": plan.addresses("table")[0]}
+    return {"TABLE_ADDRESS": ",".join(plan.addresses("table"))}
 
 
 def _gateway(plan: Plan) -> dict[str, str]:
