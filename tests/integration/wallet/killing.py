@@ -1,9 +1,9 @@
-"""A pool whose connections die at a chosen moment, as a crash or a network would make them."""
+"""A pool whose connections die at chosen moments, as a crash or a network would make them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +13,10 @@ import asyncpg
 
 @dataclass
 class KillingPool:
-    """Counts the moments before and after each statement, and kills the connection at the `at`th, once."""
+    """Counts the moments before and after each statement, and kills the connection at those in `at`."""
 
     pool: Any
-    at: int
+    at: Collection[int]
     moments: int = 0
     killed: str = ""
 
@@ -29,7 +29,7 @@ class KillingPool:
     async def moment(self, connection: Any, what: str) -> None:
         """Pass a moment, or kill."""
         self.moments += 1
-        if self.moments == self.at:
+        if self.moments in self.at:
             self.killed = what
             async with self.pool.acquire() as other:
                 await other.execute("select pg_terminate_backend($1)", connection.get_server_pid())
@@ -72,5 +72,5 @@ class Mortal:
             yield
             await self._pool.moment(self._connection, "before commit")
         await self._pool.moment(self._connection, "after commit")
-        if self._pool.killed == "after commit" and self._connection.is_closed():
+        if self._connection.is_closed():
             raise asyncpg.ConnectionDoesNotExistError("the connection was closed in the middle of operation")

@@ -189,7 +189,7 @@ async def test_the_audit_goes_on_from_what_it_has_verified(ledger: Any) -> None:
     [
         ("update accounts set posted = posted + 5 where name = 'house/a/play'", "sums: PLAY: +5 chips"),
         (
-            "delete from entries where version = 1 and account_id = (select id from accounts where name like 'grants%')",
+            "delete from entries where version = 1 and account_id = (select id from accounts where kind = 'grants')",
             "versions: there is a gap before version 2",
         ),
         ("update entries set balance_after = 7 where amount = 1000 and version = 1", "balances: the balance"),

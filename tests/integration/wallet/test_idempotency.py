@@ -130,7 +130,7 @@ async def test_a_connection_killed_at_any_statement_changes_nothing_or_everythin
         player_id, table_id = new_id(), new_id()
         account, escrow = f"player/{player_id}/play", f"escrow/{table_id}/{player_id}"
         hold_id = int((await wallet.place(account, 100)).hold.hold_id)
-        pool = KillingPool(wallet.pool, at)
+        pool = KillingPool(wallet.pool, {at})
         poster = Poster(pool, batch_max=10, waiting_max=10, lanes=1)  # type: ignore[arg-type]
         await poster.start()
         first = await post_hold(poster, hold_id, escrow)

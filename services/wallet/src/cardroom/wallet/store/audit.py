@@ -93,7 +93,9 @@ ESCROWS_COUNT: Final = "select count(*) from accounts where kind = 'escrow' and 
 
 NEIGHBOURS: Final = """
 select version, amount from entries
- where account_id = $1 and version between $2::bigint - $3::bigint and $2::bigint + $3::bigint and amount <> 0 and stack is null order by version
+ where account_id = $1 and version between $2::bigint - $3::bigint and $2::bigint + $3::bigint
+   and amount <> 0 and stack is null
+ order by version
 """
 
 TABLES_COUNT: Final = "select count(*) from settled_tables"
