@@ -28,6 +28,7 @@ CALLS_MAX: Final = 1_000
 # Answers are written together; a bank that began to run must be known soon, though, to be charged.
 KEEP_SECONDS: Final = 0.005
 RETRY_SECONDS: Final = 0.5
+START_LOOK_SECONDS: Final = 0.02
 STOP_SECONDS: Final = 2.0
 
 LATENESS: Final = Histogram(
@@ -46,10 +47,14 @@ log = logs.get("firing")
 class Firings:
     """Watches the due times. A part of an `App`."""
 
-    def __init__(self, store: ClockStore, tables: Tables, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self, store: ClockStore, tables: Tables, now_ms: Callable[[], int], can_call: Callable[[], bool] = lambda: True
+    ) -> None:
         self._store = store
         self._tables = tables
         self._now_ms = now_ms
+        self._can_call = can_call
+        self._tables_answer = True
         self._heap: list[Near] = []
         self._known: set[Near] = set()
         self._answers: list[Timer] = []
@@ -106,6 +111,9 @@ class Firings:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _fire_due(self) -> None:
+        # A first call that fails for want of a token would come again only after a second.
+        while not self._can_call():  # noqa: ASYNC110 - the chassis has no event for it
+            await asyncio.sleep(START_LOOK_SECONDS)
         while True:
             due = self._take_due()
             if due:
@@ -167,12 +175,19 @@ class Firings:
             stale = await self._tables.tell(firing)
         except TableAway as why:
             FIRED.labels(act, "away").inc()
-            log.warning("a table does not answer; it is told again", act=act, table=firing.timer.table_id, why=str(why))
+            self._report_away(firing, why)
             return
+        self._tables_answer = True
         FIRED.labels(act, "stale" if stale else "done").inc()
         kept = timers.answered(firing, stale=stale)
         if kept is not None:
             self._keep(kept)
+
+    def _report_away(self, firing: Firing, why: TableAway) -> None:
+        # One line for an outage, not one for each of a hundred thousand timers.
+        report = log.warning if self._tables_answer else log.debug
+        self._tables_answer = False
+        report("a table does not answer; it is told again", act=firing.act, table=firing.timer.table_id, why=str(why))
 
     def _keep(self, timer: Timer) -> None:
         self._answers.append(timer)

@@ -62,7 +62,7 @@ async def build(
     seating_saga.wake_in, table_saga.wake_in = seating_errands.wake_in, table_errands.wake_in
     changes = events.TableChanges(tables, seatings, seating_errands)
     bus.consume(events.QUEUE, events.BINDINGS, changes.handle, prefetch=500, batch_max=250, batch_wait_ms=50)
-    app.add_task("housekeeping", lambda: _keep_house(tables))
+    app.add_task("housekeeping", lambda: _keep_house(tables, seatings))
     offers, seats = Offers(tables, table_errands, GAMES), Seats(seatings, seating_errands)
     players = (
         LobbyApi(offers, seats),
@@ -78,10 +78,11 @@ async def build(
     return app
 
 
-async def _keep_house(tables: TableStore) -> None:
+async def _keep_house(tables: TableStore, seatings: SeatingStore) -> None:
     while True:
         waiting_seatings, waiting_tables = await tables.count_errands()
         UNFINISHED.labels("seating").set(waiting_seatings)
         UNFINISHED.labels("table").set(waiting_tables)
         await tables.forget_old_hands()
+        await seatings.forget_old()
         await asyncio.sleep(HOUSEKEEPING_SECONDS)

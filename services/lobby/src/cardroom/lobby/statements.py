@@ -163,7 +163,7 @@ SELECT t.*,
     coalesce((SELECT max(hand_number) FROM hands h WHERE h.table_id = t.table_id)
            - (SELECT hand_number FROM hands h WHERE h.table_id = t.table_id AND h.ended_at > now() - interval '1 hour'
               ORDER BY ended_at LIMIT 1) + 1, 0) AS hour_hands,
-    coalesce(extract(epoch FROM now() - t.first_hand_at), 0)::float8 AS played_seconds
+    extract(epoch FROM now() - coalesce(t.first_hand_at, t.created_at))::float8 AS played_seconds
 FROM tables t
 """
 
@@ -197,4 +197,16 @@ WHERE t.table_id = d.table_id AND t.first_hand_at IS NULL
 FORGET_OLD_HANDS: Final = """
 DELETE FROM hands h USING (SELECT table_id, max(hand_number) AS last FROM hands GROUP BY 1) n
 WHERE h.table_id = n.table_id AND h.hand_number <= n.last - 50 AND h.ended_at < now() - interval '1 hour'
+"""
+
+# --- what is kept for repeats, and no longer: a stay is needed as long as a request leads to it.
+
+FORGET_OLD_REQUESTS: Final = """
+DELETE FROM sit_requests r WHERE asked_at < now() - $1::interval
+  AND (seating_id IS NULL OR EXISTS (SELECT FROM seatings s WHERE s.seating_id = r.seating_id AND s.step = 'over'))
+"""
+
+FORGET_OLD_SEATINGS: Final = """
+DELETE FROM seatings s WHERE step = 'over' AND over_at < now() - $1::interval
+  AND NOT EXISTS (SELECT FROM sit_requests r WHERE r.seating_id = s.seating_id)
 """

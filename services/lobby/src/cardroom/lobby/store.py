@@ -33,6 +33,8 @@ CLAIM: Final = timedelta(seconds=15)
 # Whoever races for "any seat" tries again with what is left; a table has 9 seats.
 RESERVE_TRIES: Final = 10
 LEFT_RECENTLY: Final = timedelta(minutes=10)
+# How long a request id is remembered.
+REPEATABLE: Final = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,12 @@ class SeatingStore:
         if known["refusal"] is not None:
             return _refusal(known["refusal"])
         return _seating(await conn.fetchrow(sql.READ_SEATING, known["seating_id"]))
+
+    async def forget_old(self) -> None:
+        """Drop requests, and stays that are over, from before the time in which repeats are answered."""
+        async with self._pool.acquire() as conn, conn.transaction():
+            await conn.execute(sql.FORGET_OLD_REQUESTS, REPEATABLE)
+            await conn.execute(sql.FORGET_OLD_SEATINGS, REPEATABLE)
 
     async def read(self, seating_id: str) -> Seating:
         """Return one stay."""

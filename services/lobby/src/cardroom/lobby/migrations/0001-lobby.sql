@@ -69,6 +69,8 @@ CREATE TABLE sit_requests (
     PRIMARY KEY (player_id, request_id),
     CHECK ((seating_id IS NULL) <> (refusal IS NULL))
 );
+CREATE INDEX sit_requests_by_time ON sit_requests (asked_at);
+CREATE INDEX sit_requests_by_seating ON sit_requests (seating_id);
 
 -- Ended hands: the last 50 of a table, and those of the last hour.
 CREATE TABLE hands (
