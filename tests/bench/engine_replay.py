@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pokerkit import HandHistory
 
@@ -82,12 +86,27 @@ def measure(path: Path, rounds: int) -> dict[str, float]:
     return {"hands": float(len(ours)), **best}
 
 
+def _run_compiled(path: Path, rounds: int) -> int:
+    """Compile the engine into a folder that lives as long as the measurement."""
+    script = Path(__file__).parents[2] / "libs" / "engine" / "compile_engine.py"
+    with TemporaryDirectory() as out:
+        built = subprocess.run([sys.executable, script, out], capture_output=True, text=True, check=False)
+        if built.returncode:
+            print(f"no compiled engine: {built.stderr or built.stdout}")
+            return built.returncode
+        command = [sys.executable, __file__, path, "--rounds", str(rounds)]
+        return subprocess.run(command, env={**os.environ, "PYTHONPATH": out}, check=False).returncode
+
+
 def main() -> None:
     """Print the rates."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path, nargs="?", default=_HANDS, help="a .phhs file of NT or PO hands")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--compiled", action="store_true", help="measure a compiled copy of the engine")
     chosen = parser.parse_args()
+    if chosen.compiled:
+        sys.exit(_run_compiled(chosen.file, chosen.rounds))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = measure(chosen.file, chosen.rounds)

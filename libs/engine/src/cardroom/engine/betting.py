@@ -52,15 +52,19 @@ class Betting:
 
     def copy(self) -> Betting:
         """An independent copy."""
-        new = Betting.__new__(Betting)
-        for name in Betting.__slots__:
-            value = getattr(self, name)
-            setattr(new, name, value[:] if isinstance(value, list) else value)
+        new = Betting(self.started, self.min_bet, self.unit, pot_limit=self.pot_limit)
+        new.stacks, new.dead, new.bets = self.stacks[:], self.dead[:], self.bets[:]
+        new.live, new.waiting, new.seen = self.live[:], self.waiting[:], self.seen[:]
+        new.able, new.wager, new.full_raise = self.able, self.wager, self.full_raise
+        new.raiser, new.nominal_pot = self.raiser, self.nominal_pot
         return new
 
     def state(self) -> tuple[object, ...]:
         """Everything, for comparison."""
-        return tuple([getattr(self, name) for name in Betting.__slots__])
+        settled = (self.started, self.min_bet, self.unit, self.pot_limit)
+        chips = (self.stacks, self.dead, self.bets, self.nominal_pot)
+        turn = (self.live, self.able, self.waiting, self.seen, self.wager, self.full_raise, self.raiser)
+        return (*settled, *chips, *turn)
 
     # Before the deal
 

@@ -23,7 +23,7 @@ from cardroom.engine.errors import (
     ShowdownError,
 )
 from cardroom.engine.refusals import refuse
-from cardroom.engine.state import HandState, Status
+from cardroom.engine.state import Status
 
 __all__ = ["Hand", "Status"]
 
@@ -55,7 +55,7 @@ class Hand(Course):
         `declared_showdown` it waits at the showdown for `show`, `muck` and `finish_showdown`, instead of following 8.5
         by itself. Without `record` no events are made.
         """
-        hand = cls.__new__(cls)
+        hand = cls()
         rules = config.rules
         stacks = dict(config.seats)
         order = config.order
@@ -128,13 +128,13 @@ class Hand(Course):
 
     def copy(self) -> Hand:
         """An independent copy, to look ahead with."""
-        new = Hand.__new__(Hand)
-        for name in HandState.__slots__:
-            setattr(new, name, getattr(self, name))
-        new._betting = self._betting.copy()
-        new._holes = self._holes[:]
-        new._decided = self._decided.copy()
-        new._ranks = self._ranks.copy()
+        new = Hand()
+        new._config, new._order, new._index = self._config, self._order, self._index
+        new._betting, new._holes = self._betting.copy(), self._holes[:]
+        new._future, new._board, new._street, new._due = self._future, self._board, self._street, self._due
+        new._manual, new._decided, new._tabled = self._manual, self._decided.copy(), self._tabled
+        new._paid, new._pots, new._ranks = self._paid, self._pots, self._ranks.copy()
+        new._returned, new._over, new._events = self._returned, self._over, None
         return new
 
     # Acting
