@@ -12,7 +12,7 @@ from cardroom.local.plan import Place
 from cardroom.local.processes import Process
 from cardroom.local.runs import Run
 
-_READY_SECONDS = 60.0
+_READY_SECONDS = 120.0
 
 
 class Service(Process):
