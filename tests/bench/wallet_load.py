@@ -75,7 +75,10 @@ async def run(load: Load) -> dict[str, float]:
     """Call until the time is up; return what came of it."""
     metadata = (("authorization", f"Bearer {load.token}"),)
     async with grpc.aio.insecure_channel(load.address) as channel:
-        raw = {name: channel.unary_unary(f"{SERVICE}/{name}") for name in ("CreateTransfer", "CreateLinkedTransfers")}
+        raw = {
+            name: channel.unary_unary(f"{SERVICE}/{name}", None, None)
+            for name in ("CreateTransfer", "CreateLinkedTransfers")
+        }
 
         async def call(number: int) -> object:
             method, request = load.request(number)

@@ -113,7 +113,7 @@ async def start(database_url: str, amqp_url: str, **changes: Any) -> Wallet:
 
 async def stop(wallet: Wallet) -> None:
     """Stop it and free everything."""
-    await wallet.channel.close()
+    await wallet.channel.close(None)
     await wallet.app.stop()
     await wallet.app.ops.stop()
     await wallet.pool.close()

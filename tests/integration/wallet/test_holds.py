@@ -114,7 +114,10 @@ async def test_the_expiry_of_a_hold_is_an_entry(wallet: Wallet, player_id: str) 
     account = f"player/{player_id}/play"
     hold = await expired(wallet, account, 4_000)
     await wallet.place(account, 1)
-    page = await wallet.call("ListAccountEntries", pb.ListAccountEntriesRequest(account=account, kinds=[8]))
+    page = await wallet.call(
+        "ListAccountEntries",
+        pb.ListAccountEntriesRequest(account=account, kinds=[types_pb2.TRANSFER_KIND_HOLD_EXPIRED]),
+    )
     [entry] = page.entries
     assert (entry.held_change, entry.kind) == (-4_000, types_pb2.TRANSFER_KIND_HOLD_EXPIRED)
     found = await wallet.call("GetTransfer", pb.GetTransferRequest(transfer_id=entry.transfer_id))

@@ -20,7 +20,7 @@ LEDGER = "/cardroom.wallet.v1.LedgerService"
 
 async def raw(wallet: Wallet, method: str, request: Any) -> bytes:
     """A call whose reply is taken as it came over the wire."""
-    call = wallet.channel.unary_unary(f"{LEDGER}/{method}")
+    call = wallet.channel.unary_unary(f"{LEDGER}/{method}", None, None)
     metadata = wallet.metadata("service:lobby", "wallet.hold", "wallet.transfer", "wallet.grant")
     return bytes(await call(request.SerializeToString(), metadata=metadata))
 

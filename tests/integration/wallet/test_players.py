@@ -115,7 +115,8 @@ async def test_the_statement_is_paged_and_not_shifted_by_new_entries(wallet: Wal
 async def test_a_page_token_belongs_to_its_list(wallet: Wallet, player_id: str) -> None:
     await wallet.place(f"player/{player_id}/play", 1)
     page = await wallet.player(player_id, "ListEntries", wallet_pb2.ListEntriesRequest(page_size=1))
-    other = wallet_pb2.ListEntriesRequest(page_size=1, page_token=page.next_page_token, order=2)
+    other = wallet_pb2.ListEntriesRequest(page_size=1, page_token=page.next_page_token)
+    other.order = types_pb2.ENTRY_ORDER_OLDEST_FIRST
     assert (await refusal(wallet.player(player_id, "ListEntries", other))).reason == "PAGE_TOKEN_INVALID"
     garbage = wallet_pb2.ListEntriesRequest(page_token="made-up")
     assert (await refusal(wallet.player(player_id, "ListEntries", garbage))).reason == "PAGE_TOKEN_INVALID"
