@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 
 from cardroom.chassis.leases import LeaseKeeper
 from cardroom.contracts.table.v1 import internal_pb2 as internal
 from cardroom.contracts.table.v1 import table_pb2 as pb
 from cardroom.contracts.table.v1 import view_pb2 as view
-from cardroom.table.forwarding import FORWARDED
+from cardroom.table.forwarding import FORWARDED, OWNER
 from cardroom.table.tables import shard_of
 from tests.integration.table.replicas import (
     SERVICE,
@@ -67,6 +68,19 @@ async def test_errors_come_through_as_the_owner_said_them(start_replica: StartRe
     there = await refusal(actor.act(other, table.id, turn.token, view.ACTION_KIND_RAISE, 55))
     assert (there.reason, there.message, there.metadata) == (here.reason, here.message, here.metadata)
     assert there.metadata == {"nearest_below": "50", "nearest_above": "60"}
+
+
+async def test_a_stream_names_the_owner_so_that_the_client_can_go_there(start_replica: StartReplica) -> None:
+    replicas = await pair(start_replica)
+    table = await open_table(replicas[0], 1)
+    owner, other = owner_of(table.id, *replicas)
+    for replica, is_passed_on in ((owner, False), (other, True)):
+        stream = table.players[0].play(replica, table.id)
+        await stream.read()
+        metadata = dict(await stream.initial_metadata())
+        assert base64.b64decode(metadata[OWNER]).decode() == owner.address
+        assert (FORWARDED in metadata) == is_passed_on
+        stream.cancel()
 
 
 async def test_one_action_through_both_replicas_at_once_counts_once(start_replica: StartReplica, sql: Sql) -> None:

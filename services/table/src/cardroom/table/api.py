@@ -23,6 +23,8 @@ from cardroom.table.domain.commands import Act, ComeBack, SitOut, Token
 from cardroom.table.methods import Methods, reading, table_id_of
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from cardroom.chassis.auth import Caller
     from cardroom.table.forwarding import Context, Forwarding
     from cardroom.table.streams import Streams
@@ -70,7 +72,7 @@ class PlayerApi(Methods):
         player_id = auth.caller().player_id
         table_id = table_id_of(request.table_id)
 
-        async def here() -> None:
-            await self._streams.play(table_id, player_id, context.write)
+        async def here(begin: Callable[[], Awaitable[None]]) -> None:
+            await self._streams.play(table_id, player_id, begin, context.write)
 
         await self._forwarding.stream(f"/{SERVICE}/Play", table_id, raw, context, here)

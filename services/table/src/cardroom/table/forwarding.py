@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
@@ -15,7 +16,7 @@ from cardroom.table import metrics
 from cardroom.table.errors import NotOwner, OutcomeUnknown, StreamEnded, TableMoving
 from cardroom.table.tables import Tables, shard_of
 
-__all__ = ["FORWARDED", "Forwarding"]
+__all__ = ["FORWARDED", "OWNER", "Forwarding", "owner_metadata"]
 
 T = TypeVar("T")
 
@@ -23,6 +24,8 @@ Context = grpc.aio.ServicerContext[Any, Any]
 
 FORWARDED: Final = "cardroom-forwarded"
 """Set on what was passed on once: it is not passed on again."""
+OWNER: Final = "cardroom-owner"
+"""Names the owner's address, in the form in which the edge takes it back (base64, in `cardroom-replica`)."""
 TRY_SECONDS: Final = 1.5
 """A stalled owner must not keep a request until the client gives up; every request may be sent again."""
 PAUSE_SECONDS: Final = 0.05
@@ -41,6 +44,7 @@ class Forwarding:
         self._leases = leases
         self._channels = channels
         self._own_address = own_address
+        self._owned_here = owner_metadata(own_address)
         self._wait_seconds = wait_seconds
         self._calls: dict[tuple[str, str], Any] = {}
 
@@ -56,16 +60,30 @@ class Forwarding:
         return await self._at_owner(method, table_id, context, here, there)
 
     async def stream(
-        self, method: str, table_id: str, request: bytes, context: Context, here: Callable[[], Awaitable[None]]
+        self,
+        method: str,
+        table_id: str,
+        request: bytes,
+        context: Context,
+        here: Callable[[Callable[[], Awaitable[None]]], Awaitable[None]],
     ) -> None:
-        """The stream of the table's owner. Once it has begun, its end is the end: the client opens a new one."""
+        """The stream of the table's owner. Once it has begun, its end is the end: the client opens a new one.
+
+        `here(begin)` serves it where the table is owned, and awaits `begin()` before it sends anything. The first
+        metadata names the owner (OWNER), so that a client which sends that back (the edge reads it) needs no detour.
+        """
+
+        async def begin() -> None:
+            await context.send_initial_metadata(self._owned_here)
 
         async def there(address: str, metadata: list[tuple[str, str]]) -> None:
             call = self._channels.channel(address).unary_stream(method, None, None)(request, metadata=metadata)
             has_begun = False
             try:
                 async for message in call:
-                    has_begun = True
+                    if not has_begun:
+                        has_begun = True
+                        await context.send_initial_metadata((*owner_metadata(address), (FORWARDED, "1")))
                     await context.write(message)
             except grpc.RpcError as error:
                 if has_begun and error.code() is grpc.StatusCode.UNAVAILABLE:
@@ -74,7 +92,7 @@ class Forwarding:
             finally:
                 call.cancel()
 
-        await self._at_owner(method, table_id, context, here, there)
+        await self._at_owner(method, table_id, context, lambda: here(begin), there)
 
     async def _at_owner(
         self,
@@ -119,6 +137,11 @@ class Forwarding:
         if call is None:
             call = self._calls[address, method] = self._channels.channel(address).unary_unary(method, None, None)
         return call
+
+
+def owner_metadata(address: str) -> tuple[tuple[str, str], ...]:
+    """The metadata that names the owner of a stream's table."""
+    return ((OWNER, base64.b64encode(address.encode()).decode()),)
 
 
 def _passed_on_token(context: Context) -> str | None:

@@ -42,8 +42,14 @@ class Streams:
             ticking.cancel()
             await asyncio.gather(ticking, return_exceptions=True)
 
-    async def play(self, table_id: str, player_id: str, write: Callable[[bytes], Awaitable[None]]) -> None:
-        """Send a player the table until the stream ends. Raises StreamEnded."""
+    async def play(
+        self,
+        table_id: str,
+        player_id: str,
+        begin: Callable[[], Awaitable[None]],
+        write: Callable[[bytes], Awaitable[None]],
+    ) -> None:
+        """Send a player the table until the stream ends. Raises StreamEnded once `begin()` was awaited."""
         live = await self._tables.loaded(table_id)
         stream = self._admit(live, player_id)
         live.feed.streams.append(stream)
@@ -55,6 +61,7 @@ class Streams:
             return live.state
 
         try:
+            await begin()
             await stream.run(live.feed, state, write)
         except CardroomError as error:
             raise StreamEnded(error) from error
