@@ -92,6 +92,7 @@ class Container:
         ports: Mapping[int, int],
         volume: str,
         command: Sequence[str] = (),
+        stop_signal: str = "SIGTERM",
     ) -> None:
         """Describe it; `ports` maps ports on this machine to ports in the container."""
         self.name = f"{run.id}-{name}"
@@ -101,12 +102,14 @@ class Container:
         self._ports = ports
         self._volume = volume
         self._command = command
+        self._stop_signal = stop_signal
 
     async def create(self) -> None:
         """Create and start it."""
         self._run.remember_containers()
         options = ["--name", self.name, "--hostname", "cardroom", "--label", f"{runs.LABEL}={self._run.id}"]
         options += ["--mount", f"type=volume,destination={self._volume}", "--shm-size", "256m"]
+        options += ["--stop-signal", self._stop_signal]
         for name, value in self._env.items():
             options += ["--env", f"{name}={value}"]
         for outside, inside in self._ports.items():

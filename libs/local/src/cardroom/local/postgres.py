@@ -22,6 +22,8 @@ from cardroom.local.settings import inherited_environment
 _USER = "cardroom"
 _READY_SECONDS = 60.0
 _DEBIAN = Path("/usr/lib/postgresql")
+# Postgres' own meanings: SIGINT ends sessions instead of waiting for them, SIGQUIT does not even write a checkpoint.
+_FAST_SHUTDOWN, _IMMEDIATE_SHUTDOWN = signal.SIGINT, signal.SIGQUIT
 # Commits stay durable (fsync and synchronous_commit on) unless a caller that only tests says otherwise.
 _OPTIONS = ("max_connections=300", "shared_buffers=256MB", "max_wal_size=2GB", "log_min_messages=warning")
 # An image may come up with SQL_ASCII; a database of ours says what it is.
@@ -96,6 +98,7 @@ class ContainerPostgres(Postgres):
             ports={self.port: 5432},
             volume="/var/lib/postgresql/data",
             command=["postgres", *(part for option in self._options for part in ("-c", option))],
+            stop_signal=_FAST_SHUTDOWN.name,
         )
         self._created = False
 
@@ -151,6 +154,8 @@ class BinaryPostgres(Postgres):
 
     async def remove(self) -> None:
         """End it and forget its data."""
+        if self._process is not None:
+            self._process.signal(_IMMEDIATE_SHUTDOWN)
         await self.stop()
         shutil.rmtree(self._data, ignore_errors=True)
 
@@ -169,8 +174,8 @@ class BinaryPostgres(Postgres):
             run=self._run,
             env=env,
             user=self._user,
-            stop_signal=signal.SIGINT,  # "fast": ends sessions instead of waiting for them
-            orphan_signal=signal.SIGQUIT,
+            stop_signal=_FAST_SHUTDOWN,
+            orphan_signal=_IMMEDIATE_SHUTDOWN,
         )
 
     async def _initialise(self, binaries: Path, env: dict[str, str]) -> None:
