@@ -27,9 +27,13 @@ def failure(code: grpc.StatusCode) -> AioRpcError:
 class FakeStream:
     """A stream that gives its script, then hangs, ends or fails."""
 
-    def __init__(self, *script: pb.PlayResponse | Exception) -> None:
+    def __init__(self, *script: pb.PlayResponse | Exception, said: tuple[tuple[str, str], ...] = ()) -> None:
         self.script = list(script)
+        self.said = said
         self.is_cancelled = False
+
+    async def initial_metadata(self) -> tuple[tuple[str, str], ...]:
+        return self.said
 
     async def read(self) -> Any:
         if not self.script:
@@ -53,9 +57,11 @@ class FakeConnection:
         self.opened = 0
         self.renewals = 0
         self.requests: list[Any] = []
+        self.along: list[Any] = []
 
-    async def open_stream(self, method: Any, request: pb.PlayRequest) -> FakeStream:
+    async def open_stream(self, method: Any, request: pb.PlayRequest, along: Any = ()) -> FakeStream:
         self.opened += 1
+        self.along.append(along)
         return self.streams.pop(0)
 
     async def renew(self) -> bool:
@@ -64,6 +70,7 @@ class FakeConnection:
 
     async def call(self, method: Any, request: Any, **options: Any) -> Any:
         self.requests.append(request)
+        self.along.append(options.get("along", ()))
         return pb.ActResponse(turn=request.turn)
 
 
@@ -203,3 +210,36 @@ async def test_acting_out_of_turn_sends_nothing() -> None:
     with pytest.raises(errors.NotYourTurnError):
         await table.act(check())
     assert not connection.requests
+
+
+ELSEWHERE = (("cardroom-owner", "b3duZXI="), ("cardroom-forwarded", "1"))
+HERE = (("cardroom-owner", "b3duZXI="),)
+HINT = (("cardroom-replica", "b3duZXI="),)
+
+
+async def test_a_stream_that_takes_a_detour_is_opened_anew_at_the_owner_without_a_resync() -> None:
+    detour, direct = FakeStream(snapshot(1), said=ELSEWHERE), FakeStream(snapshot(1), said=HERE)
+    connection = FakeConnection([detour, direct])
+    session = TableSession(connection, "t", ME)  # type: ignore[arg-type]
+    assert (await anext(session)).is_snapshot
+    assert detour.is_cancelled
+    assert connection.along == [(), HINT]
+    assert session.resyncs == 0
+    await session.close()
+
+
+async def test_a_detour_that_cannot_be_avoided_is_taken() -> None:
+    connection = FakeConnection([FakeStream(snapshot(1), said=ELSEWHERE), FakeStream(snapshot(1), said=ELSEWHERE)])
+    session = TableSession(connection, "t", ME)  # type: ignore[arg-type]
+    assert (await anext(session)).is_snapshot
+    assert connection.opened == 2
+    await session.close()
+
+
+async def test_actions_go_to_the_owner_too() -> None:
+    connection = FakeConnection([FakeStream(snapshot(1, turn=vw.TurnView(player_id=ME)), said=HERE)])
+    session = TableSession(connection, "t", ME)  # type: ignore[arg-type]
+    await anext(session)
+    await session.act(check())
+    assert connection.along == [(), HINT]
+    await session.close()

@@ -61,6 +61,7 @@ class FollowedTable(Generic[_Message]):
         self._is_over = False
         self._failures = 0
         self._has_renewed = False
+        self._is_first = True
         self._last_heard = 0.0
         self._is_silent = False
         self._watchdog: asyncio.TimerHandle | None = None
@@ -77,6 +78,10 @@ class FollowedTable(Generic[_Message]):
     def _take(self, message: _Message) -> Update | None:
         """Applies one message; None for a heartbeat."""
         raise NotImplementedError
+
+    async def _takes_a_detour(self, call: grpc.aio.UnaryStreamCall[Any, _Message]) -> bool:
+        """Whether a stream that has brought its first message had better be opened anew at once."""
+        return False
 
     def _is_the_end(self, error: errors.CardroomError) -> bool:
         """Whether a definite refusal only says that the session has come to its end."""
@@ -134,6 +139,7 @@ class FollowedTable(Generic[_Message]):
         """One message, or None after the stream broke and the pause before the next try is over."""
         if self._call is None:
             self._call = await self._open_stream()
+            self._is_first = True
             self._hear()
             self._watch_silence()
         try:
@@ -153,6 +159,11 @@ class FollowedTable(Generic[_Message]):
             await self._lose(None)
             return None
         self._hear()
+        if self._is_first:
+            self._is_first = False
+            if await self._takes_a_detour(self._call):
+                self._drop()
+                return None
         return cast("_Message", message)
 
     async def _lose(self, error: grpc.aio.AioRpcError | None) -> None:

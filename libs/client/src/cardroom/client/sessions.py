@@ -10,6 +10,7 @@ import grpc
 from cardroom.client import errors
 from cardroom.client.connection import Connection
 from cardroom.client.following import FollowedTable, Update
+from cardroom.client.owner import Owner
 from cardroom.client.view import seat_of_player
 from cardroom.contracts.spectator.v1.spectator_pb2 import WatchRequest, WatchResponse
 from cardroom.contracts.spectator.v1.spectator_pb2_grpc import SpectatorServiceStub
@@ -67,6 +68,7 @@ class TableSession(FollowedTable[PlayResponse]):
         """Opens nothing yet; iterating does."""
         super().__init__(connection)
         self._table = TableServiceStub(connection.channel)
+        self._owner = Owner()
         self._own = OwnCards()
         self._answered: TurnToken | None = None
         self._was_seated = False
@@ -103,21 +105,31 @@ class TableSession(FollowedTable[PlayResponse]):
         # A copy: the view may move on while the answer is on its way.
         token = TurnToken(hand_number=turn.token.hand_number, action_number=turn.token.action_number)
         answer = await self._connection.call(
-            self._table.Act, ActRequest(table_id=self.table_id, turn=token, action=action)
+            self._table.Act,
+            ActRequest(table_id=self.table_id, turn=token, action=action),
+            along=self._owner.metadata,
         )
         self._answered = token
         return answer
 
     async def sit_out(self) -> SitOutResponse:
         """Sits out from the next hand on (rule 10.1)."""
-        return await self._connection.call(self._table.SitOut, SitOutRequest(table_id=self.table_id))
+        return await self._connection.call(
+            self._table.SitOut, SitOutRequest(table_id=self.table_id), along=self._owner.metadata
+        )
 
     async def come_back(self) -> ComeBackResponse:
         """Plays again after sitting out, by rule 3.4."""
-        return await self._connection.call(self._table.ComeBack, ComeBackRequest(table_id=self.table_id))
+        return await self._connection.call(
+            self._table.ComeBack, ComeBackRequest(table_id=self.table_id), along=self._owner.metadata
+        )
 
     async def _open_stream(self) -> grpc.aio.UnaryStreamCall[Any, PlayResponse]:
-        return await self._connection.open_stream(self._table.Play, PlayRequest(table_id=self.table_id))
+        request = PlayRequest(table_id=self.table_id)
+        return await self._connection.open_stream(self._table.Play, request, along=self._owner.metadata)
+
+    async def _takes_a_detour(self, call: grpc.aio.UnaryStreamCall[Any, PlayResponse]) -> bool:
+        return await self._owner.learn(call)
 
     def _take(self, message: PlayResponse) -> Update | None:
         content = message.WhichOneof("content")
