@@ -94,7 +94,7 @@ def _run_compiled(path: Path, rounds: int) -> int:
         if built.returncode:
             print(f"no compiled engine: {built.stderr or built.stdout}")
             return built.returncode
-        command = [sys.executable, __file__, path, "--rounds", str(rounds)]
+        command = [sys.executable, __file__, str(path), "--rounds", str(rounds)]
         return subprocess.run(command, env={**os.environ, "PYTHONPATH": out}, check=False).returncode
 
 
