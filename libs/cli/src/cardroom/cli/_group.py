@@ -10,13 +10,10 @@ import click
 # name → module of a click command with the same name.
 _COMMANDS = {
     "audit": "cardroom.cli.audit",
-    "bench": "cardroom.cli.bench",
     "demo": "cardroom.cli.demo",
     "export": "cardroom.cli.export",
     "play": "cardroom.cli.play",
     "replay": "cardroom.cli.replay",
-    "up": "cardroom.cli.up",
-    "watch": "cardroom.cli.watch",
 }
 
 
