@@ -21,7 +21,6 @@ from cardroom.contracts.table.v1.view_pb2 import PLAYER_STATUS_FOLDED, SEAT_STAT
 
 # The answers to an action that only say that the turn has moved on.
 _OVERTAKEN: Final = frozenset({"LATE_TURN", "NOT_YOUR_TURN"})
-_RETRY_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +31,8 @@ class BotSettings:
     """The shortest and the longest pause before an action; (0, 0) for none."""
     buy_in_big_blinds: int = 100
     """What it sits down with, kept within the table's limits and its own chips."""
+    retry_seconds: float = 2.0
+    """About how long it waits after a refusal."""
     style: Style = field(default_factory=Style)
     """How it plays."""
 
@@ -86,10 +87,12 @@ class BotPlayer:
                 player = self._player = self._player or await self._client.sign_in_as_guest(self._name)
                 if await self._sit_down(player):
                     await self._play(player)
+                    continue
             except CardroomError as refusal:
                 self.refusals += 1
                 self.last_refusal = refusal
-                await asyncio.sleep(_RETRY_SECONDS * (0.5 + self._rng.random()))
+            # Also before coming back as somebody new: a table may be too dear for everyone.
+            await asyncio.sleep(self._settings.retry_seconds * (0.5 + self._rng.random()))
 
     async def stand_up(self) -> None:
         """Leaves the table and waits until the chips are back. Call it after `run` was cancelled."""
