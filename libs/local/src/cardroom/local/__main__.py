@@ -1,4 +1,4 @@
-"""`python -m cardroom.local prepare`: bring what a run needs. `... clean`: remove what killed runs left."""
+"""`python -m cardroom.local prepare`: bring what a run needs. `... clean`: remove what killed runs left, and kept logs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _main(arguments: list[str]) -> int:
             case ["prepare"]:
                 progress.say(f"✓ Postgres and RabbitMQ: {asyncio.run(servers.prepare(choices, progress))}")
             case ["clean"]:
-                pass
+                runs.remove_kept_logs(choices.folder)
             case _:
                 progress.say(_USAGE)
                 return 2

@@ -82,7 +82,7 @@ class Run:
 
     @property
     def kept_logs(self) -> Path:
-        """Where `remove(keep_logs=True)` leaves the logs; nothing removes them but their reader."""
+        """Where `remove(keep_logs=True)` leaves the logs; nothing but `make clean` removes them."""
         return self.folder.with_name(self.folder.name.replace("run-", "logs-"))
 
     def _end_processes(self) -> None:
@@ -132,6 +132,12 @@ def remove_stale(parent: Path) -> list[str]:
     for run in stale:
         run.remove()
     return [run.id for run in stale]
+
+
+def remove_kept_logs(parent: Path) -> None:
+    """Remove the logs that runs were told to keep."""
+    for folder in parent.glob("logs-*"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def start_watchdog(run: Run) -> subprocess.Popen[bytes]:
