@@ -1,4 +1,4 @@
-"""`python -m cardroom.local prepare`: bring what a run needs. `... clean`: remove what killed runs left, and kept logs."""
+"""`python -m cardroom.local prepare`: bring what a run needs; `clean`: remove what killed runs left, and kept logs."""
 
 from __future__ import annotations
 
