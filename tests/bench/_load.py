@@ -21,6 +21,7 @@ import uvloop
 
 from cardroom.client import CardroomError, Client, PlayerClient, ServiceClient, call, check, fold, raise_to
 from cardroom.client.connection import Connection
+from cardroom.client.owner import Owner
 from cardroom.contracts.table.v1.table_pb2 import Action, ActRequest, PlayRequest, PlayResponse
 from cardroom.contracts.table.v1.table_pb2_grpc import TableServiceStub
 from cardroom.contracts.table.v1.view_pb2 import GAME_NO_LIMIT_HOLDEM, LegalActions, Stakes, TurnView
@@ -37,6 +38,16 @@ class Tally:
     starved: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An action that is ready to be sent: how, and where to."""
+
+    connection: Connection
+    act: Any
+    request: ActRequest
+    owner: Owner
+
+
 class Load:
     """All players, and the way they play at the moment: not at all, at once, or when the schedule says."""
 
@@ -47,7 +58,7 @@ class Load:
         self.rng = random.Random(1)
         self.tally = Tally()
         self.is_closed_loop = False
-        self.pending: deque[tuple[Connection, Any, ActRequest]] = deque()
+        self.pending: deque[Answer] = deque()
         self.tasks: set[asyncio.Task[None]] = set()
 
     async def seat_everyone(self) -> None:
@@ -83,33 +94,41 @@ class Load:
         connection = player._connection
         stub = TableServiceStub(connection.channel)
         me = player.player_id
+        owner = Owner()
         while True:
-            stream = await connection.open_stream(stub.Play, PlayRequest(table_id=table_id))
+            stream = await connection.open_stream(stub.Play, PlayRequest(table_id=table_id), along=owner.metadata)
+            is_first = True
             try:
                 async for message in stream:
+                    if is_first and await owner.learn(stream):
+                        stream.cancel()
+                        break
+                    is_first = False
                     turn = _turn_of(message, me)
                     if turn is not None:
                         request = ActRequest(table_id=table_id, turn=turn.token, action=self._choose(turn.legal))
-                        self._answer(connection, stub.Act, request)
+                        self._answer(Answer(connection, stub.Act, request, owner))
+                else:
+                    await asyncio.sleep(0.1)
             except grpc.aio.AioRpcError as error:
                 self._refuse(f"stream {error.code().name}")
-            await asyncio.sleep(0.1)
+                await asyncio.sleep(0.1)
 
-    def _answer(self, connection: Connection, act: Any, request: ActRequest) -> None:
+    def _answer(self, answer: Answer) -> None:
         if self.is_closed_loop:
-            self._start(self._act(connection, act, request, time.perf_counter()))
+            self._start(self._act(answer, time.perf_counter()))
         else:
-            self.pending.append((connection, act, request))
+            self.pending.append(answer)
 
     def _start(self, work: Any) -> None:
         task = asyncio.ensure_future(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
-    async def _act(self, connection: Connection, act: Any, request: ActRequest, due: float) -> None:
+    async def _act(self, answer: Answer, due: float) -> None:
         tally = self.tally
         try:
-            await connection.call(act, request)
+            await answer.connection.call(answer.act, answer.request, along=answer.owner.metadata)
             tally.latencies.append(time.perf_counter() - due)
         except CardroomError as error:
             self._refuse(error.reason)
@@ -134,13 +153,13 @@ class Load:
             if not self.pending:
                 self.tally.starved += 1
                 continue
-            self._start(self._act(*self.pending.popleft(), due))
+            self._start(self._act(self.pending.popleft(), due))
 
     async def closed_loop(self, seconds: float) -> None:
         """Answers every turn at once."""
         self.is_closed_loop = True
         while self.pending:
-            self._start(self._act(*self.pending.popleft(), time.perf_counter()))
+            self._start(self._act(self.pending.popleft(), time.perf_counter()))
         await asyncio.sleep(seconds)
 
     async def phase(self, name: str) -> None:
