@@ -112,8 +112,19 @@ async def test_grpc_web_carries_messages_in_frames(
     message = table_pb2.ActRequest(table_id="t1").SerializeToString()
     status, frames = await grpc_web(edge, "/cardroom.table.v1.TableService/Act", message, dict(bearer))
     assert status == 200
-    assert table_pb2.ActResponse.FromString(frames[0]).version == 7
-    assert b"grpc-status: 0" in frames[128].replace(b"grpc-status:0", b"grpc-status: 0")
+    (_, answer), (flag, trailers) = frames
+    assert table_pb2.ActResponse.FromString(answer).version == 7
+    assert flag == 128
+    assert b"grpc-status:0" in trailers.replace(b" ", b"")
+
+
+async def test_grpc_web_carries_streams(
+    edge: Edge, bearer: list[tuple[str, str]], clean_services: FakeServices
+) -> None:
+    message = spectator_pb2.WatchRequest(table_id="t1").SerializeToString()
+    _, frames = await grpc_web(edge, "/cardroom.spectator.v1.SpectatorService/Watch", message, dict(bearer))
+    assert [flag for flag, _ in frames] == [0, 0, 0, 128]
+    assert [spectator_pb2.WatchResponse.FromString(frame).version for _, frame in frames[:3]] == [1, 2, 3]
 
 
 async def test_grpc_web_refusals_come_in_headers(edge: Edge, clean_services: FakeServices) -> None:
@@ -127,16 +138,19 @@ async def test_grpc_web_refusals_come_in_headers(edge: Edge, clean_services: Fak
     assert clean_services.calls == []
 
 
-async def grpc_web(edge: Edge, path: str, message: bytes, headers: dict[str, str]) -> tuple[int, dict[int, bytes]]:
-    """POST one framed message; return the HTTP status and the frames by their flag (0: message, 128: trailers)."""
+async def grpc_web(
+    edge: Edge, path: str, message: bytes, headers: dict[str, str]
+) -> tuple[int, list[tuple[int, bytes]]]:
+    """POST one framed message; return the HTTP status and the frames with their flags (0: message, 128: trailers)."""
     body = struct.pack(">BI", 0, len(message)) + message
     headers = {"content-type": "application/grpc-web+proto", "x-grpc-web": "1", **headers}
     async with aiohttp.ClientSession() as session, session.post(edge.url + path, data=body, headers=headers) as answer:
         rest = await answer.read()
-    frames = {}
+    frames = []
     while rest:
         flag, length = struct.unpack(">BI", rest[:5])
-        frames[flag], rest = rest[5 : 5 + length], rest[5 + length :]
+        frames.append((flag, rest[5 : 5 + length]))
+        rest = rest[5 + length :]
     return answer.status, frames
 
 
@@ -150,7 +164,7 @@ async def test_a_call_that_takes_too_long_says_so(
         error = await refusal(lobby.GetTable(lobby_pb2.GetTableRequest(table_id="t1"), metadata=bearer))
     assert (error.code, error.reason) == (grpc.StatusCode.DEADLINE_EXCEEDED, "EDGE_TIMEOUT")
     status, frames = await grpc_web(hasty, "/cardroom.lobby.v1.LobbyService/GetTable", b"", dict(bearer))
-    assert (status, frames) == (200, {})
+    assert (status, frames) == (200, [])
 
 
 async def test_an_answer_that_says_try_again_is_tried_again(

@@ -82,6 +82,22 @@ async def cut(broker: Broker, amqp_url: str) -> int:
             await asyncio.sleep(0.5)
 
 
+async def test_broken_database_connections_cost_nothing(start_spectator: Start, table: Table) -> None:
+    spectator = await start_spectator()
+    await table.happens(1, age=LONG_AGO)
+    await spectator.knows(table)
+    stream = spectator.watch(table.table_id)
+    assert await read(stream, 1) == [("snapshot", 1)]
+    await spectator.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity"
+        " where datname = current_database() and pid <> pg_backend_pid()"
+    )
+    await table.happens(30, age=LONG_AGO)
+    assert await read(stream, 30) == [("change", version) for version in range(2, 32)]
+    stream.cancel()
+    await spectator.app.stop()
+
+
 async def test_a_poisoned_message_does_not_stop_the_others(start_spectator: Start, table: Table) -> None:
     spectator = await start_spectator()
     bad = table.message(1, LONG_AGO)

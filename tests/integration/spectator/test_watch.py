@@ -64,6 +64,7 @@ async def test_10_6_nothing_is_sent_early(start_spectator: Start, table: Table) 
         assert message.WhichOneof("content") == "change"
         assert timedelta(seconds=0.7) <= behind < timedelta(seconds=3)
     stream.cancel()
+    await spectator.app.stop()
 
 
 async def test_a_change_that_claims_to_be_older_than_its_predecessor_waits_for_it(
@@ -123,7 +124,7 @@ async def test_a_change_carries_its_events_and_a_snapshot_the_view(spectator: Sp
     await table.happens(1, age=LONG_AGO)
     change = await stream.read()
     assert [event.stack_changed.stack for event in change.change.events] == [2]
-    assert change.occurred_at.ToDatetime(UTC) < datetime.now(UTC) - timedelta(minutes=1)
+    assert change.occurred_at.ToDatetime(UTC) < datetime.now(UTC) - timedelta(seconds=55)
     stream.cancel()
 
 
@@ -149,6 +150,7 @@ async def test_signs_of_life_come_while_nothing_happens(start_spectator: Start, 
     behind = datetime.now(UTC) - message.occurred_at.ToDatetime(UTC)
     assert timedelta(seconds=30) <= behind < timedelta(seconds=40)
     stream.cancel()
+    await spectator.app.stop()
 
 
 @pytest.mark.parametrize("table_id", ["2b8cdf0e-54a3-4f6c-8e0e-7a8b5d7f3c11", "table one", ""])
@@ -157,25 +159,34 @@ async def test_an_unknown_table_is_refused(spectator: Spectator, table_id: str) 
     assert (error.code, error.reason) == (grpc.StatusCode.NOT_FOUND, "TABLE_UNKNOWN")
 
 
-async def test_a_player_may_watch_four_tables_at_once(spectator: Spectator, table: Table) -> None:
+async def test_a_player_may_watch_four_tables_at_once_however_often_they_ask(
+    spectator: Spectator, table: Table
+) -> None:
     await table.happens(1, age=LONG_AGO)
     await spectator.knows(table)
-    streams = [spectator.watch(table.table_id, "ada") for _ in range(4)]
-    for stream in streams:
-        await stream.read()
-    error = await refusal(spectator.watch(table.table_id, "ada"))
-    assert (error.code, error.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_STREAMS")
+    streams = [spectator.watch(table.table_id, "ada") for _ in range(200)]
+    outcomes = await asyncio.gather(*(stream.read() for stream in streams), return_exceptions=True)
+    refused = [outcome for outcome in outcomes if isinstance(outcome, grpc.aio.AioRpcError)]
+    assert len(streams) - len(refused) == 4
+    assert {from_rpc_error(error).reason for error in refused} == {"TOO_MANY_STREAMS"}
+    assert {error.code() for error in refused} == {grpc.StatusCode.RESOURCE_EXHAUSTED}
     for stream in streams:
         stream.cancel()
+    await opens_again(spectator, table)
+
+
+async def opens_again(spectator: Spectator, table: Table) -> None:
+    """Wait until the server has seen that earlier streams are gone."""
     async with asyncio.timeout(5):
         while True:
-            again = spectator.watch(table.table_id, "ada")
+            stream = spectator.watch(table.table_id, "ada")
             try:
-                await again.read()
-                break
+                await stream.read()
             except grpc.aio.AioRpcError:
                 await asyncio.sleep(0.02)
-    again.cancel()
+            else:
+                stream.cancel()
+                return
 
 
 async def test_only_players_may_watch(spectator: Spectator, table: Table) -> None:
