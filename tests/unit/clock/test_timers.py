@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cardroom.clock.domain import timers
 from cardroom.clock.domain.timers import GRACE_MS, Act, Firing, Phase, Timer
@@ -130,3 +132,31 @@ def test_the_action_of_another_turn_charges_nothing() -> None:
     assert timers.bank_used_ms(running(), 3, 3, late) == 0
     assert timers.bank_used_ms(running(), 4, 2, late) == 0
     assert timers.bank_used_ms(replace(timers.idle("t", 9), hand_number=3, action_number=2), 3, 2, late) == 0
+
+
+@given(
+    left_ms=st.integers(0, FULL),
+    bank_allowed=st.booleans(),
+    looks=st.lists(st.integers(0, BASE + FULL + 2_000), max_size=12),
+    answers=st.lists(st.booleans(), min_size=12, max_size=12),
+)
+def test_whenever_it_is_looked_at_nothing_is_told_early_and_each_thing_in_its_order(
+    left_ms: int, bank_allowed: bool, looks: list[int], answers: list[bool]
+) -> None:
+    timer = turn(bank_allowed=bank_allowed)
+    ends = START + BASE + (left_ms if bank_allowed else 0)
+    for after_ms, gets_through in zip(sorted(looks), answers, strict=False):
+        now = START + after_ms
+        if timer.fire_at_ms is None or now < timer.fire_at_ms:
+            continue
+        todo = timers.due(timer, left_ms, now)
+        if isinstance(todo, Timer):
+            assert todo.fire_at_ms == ends + GRACE_MS > now
+            timer = todo
+        elif todo.act is Act.END_TURN:
+            assert now >= ends + GRACE_MS
+            return
+        else:
+            assert START + BASE <= now < ends + GRACE_MS
+            assert timer.phase is Phase.BASE
+            timer = (timers.answered(todo, stale=False) if gets_through else None) or timer

@@ -61,6 +61,7 @@ class Firings:
         self._woken = asyncio.Event()
         self._answered = asyncio.Event()
         self._calls: set[asyncio.Task[None]] = set()
+        self._asked: set[tuple[str, int]] = set()
         self._loops: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -160,10 +161,12 @@ class Firings:
             todo = timers.due(timer, bank_left_ms, now)
             if isinstance(todo, Timer):
                 self._keep(todo)
-            else:
+            elif (timer.table_id, timer.generation) not in self._asked:
+                # A table that is slow to answer is not asked by several calls at once.
                 self._call(todo)
 
     def _call(self, firing: Firing) -> None:
+        self._asked.add((firing.timer.table_id, firing.timer.generation))
         task = asyncio.create_task(self._tell(firing))
         self._calls.add(task)
         task.add_done_callback(self._calls.discard)
@@ -172,7 +175,7 @@ class Firings:
     async def _tell(self, firing: Firing) -> None:
         act: Act = firing.act
         try:
-            stale = await self._tables.tell(firing)
+            stale = await self._ask(firing)
         except TableAway as why:
             FIRED.labels(act, "away").inc()
             self._report_away(firing, why)
@@ -182,6 +185,12 @@ class Firings:
         kept = timers.answered(firing, stale=stale)
         if kept is not None:
             self._keep(kept)
+
+    async def _ask(self, firing: Firing) -> bool:
+        try:
+            return await self._tables.tell(firing)
+        finally:
+            self._asked.discard((firing.timer.table_id, firing.timer.generation))
 
     def _report_away(self, firing: Firing, why: TableAway) -> None:
         # One line for an outage, not one for each of a hundred thousand timers.

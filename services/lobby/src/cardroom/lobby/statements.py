@@ -57,7 +57,8 @@ WHERE player_id = $1 AND table_id = $2 AND step = 'over' AND refusal IS NULL AND
 ORDER BY over_at DESC LIMIT 1
 """
 
-# At rest (seated, or over) there is no errand; otherwise the claim goes on.
+# At rest (seated, or over) there is no errand; otherwise the claim goes on. Only what is answered waits for the disk: a
+# step on the way that the database's machine loses is taken again, and every call of the saga can be repeated.
 SAVE_SEATING: Final = """
 UPDATE seatings SET
     step = $3, hold_id = $4, seated_version = $5, wants_out = $6, refusal = $7, final_stack = $8,
@@ -65,8 +66,10 @@ UPDATE seatings SET
     over_at = CASE WHEN $3 = 'over' THEN now() END,
     due_at = CASE WHEN $11 THEN NULL ELSE now() END,
     claimed_until = CASE WHEN $11 THEN NULL ELSE now() + $12::interval END
+FROM (SELECT set_config('synchronous_commit', CASE WHEN $11 THEN current_setting('synchronous_commit') ELSE 'off' END,
+                        true)) AS waited
 WHERE seating_id = $1 AND revision = $2
-RETURNING *
+RETURNING seatings.*
 """
 
 POSTPONE_SEATING: Final = """
