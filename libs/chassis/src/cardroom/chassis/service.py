@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import os
 import signal
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound="ServiceSettings")
 P = TypeVar("P", bound="Part")
+
+GC_THRESHOLD = 20_000
+"""Objects made and not freed before the youngest are looked through for cycles."""
 
 log = logs.get("service")
 
@@ -207,6 +211,10 @@ async def _build_and_start(build: Callable[[S], App | Awaitable[App]], settings:
     except BaseException:
         await app.ops.stop()
         raise
+    # What is there now stays, and requests make few cycles: looking for them rarely saves a few percent of the CPU.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GC_THRESHOLD, 20, 50)
     return app
 
 
