@@ -57,7 +57,9 @@ class SeatApi(Methods):
 
     async def _close_table(self, _: pb.CloseTableRequest, __: Caller, table_id: str) -> pb.CloseTableResponse:
         await self._tables.execute(table_id, CloseTable())
-        return pb.CloseTableResponse(version=await self._version(table_id))
+        version = await self._version(table_id)
+        self._tables.forget(table_id)
+        return pb.CloseTableResponse(version=version)
 
     async def _seat_player(self, request: pb.SeatPlayerRequest, _: Caller, table_id: str) -> pb.SeatPlayerResponse:
         _check_name("display_name", request.display_name)

@@ -18,7 +18,15 @@ from cardroom.engine import EngineError
 from cardroom.table import metrics, records
 from cardroom.table.committer import Committer
 from cardroom.table.deckbox import DeckBox
-from cardroom.table.domain.commands import Act, Command, DealHand, EndSeating, OpenTable, RestartTurn, SeatPlayer
+from cardroom.table.domain.commands import (
+    Act,
+    Command,
+    DealHand,
+    EndSeating,
+    OpenTable,
+    RestartTurn,
+    SeatPlayer,
+)
 from cardroom.table.domain.decide import decide, opened
 from cardroom.table.domain.deck import Deck
 from cardroom.table.domain.errors import InvariantBroken, PassedTurn, RefusalKind, Refused
@@ -159,8 +167,13 @@ class Tables:
         if recovered is not None and state is not None and state.turn is not None and recovered.epoch != live.epoch:
             await self._run(live, RestartTurn(), only_while=state)
 
+    def forget(self, table_id: str) -> None:
+        """Do not keep a table in memory that nobody will ask for again. It is loaded anew if somebody does."""
+        live = self._tables.get(table_id)
+        if live is not None:
+            self._forget(live)
+
     def _forget(self, live: LiveTable) -> None:
-        """Do not remember ids that are nobody's table."""
         if live.is_idle and self._tables.get(live.table_id) is live:
             del self._tables[live.table_id]
             metrics.OWNED.set(len(self._tables))
