@@ -19,7 +19,7 @@ from typing import Any
 import grpc
 import uvloop
 
-from cardroom.client import CardroomError, Client, PlayerClient, ServiceClient, call, check, fold, raise_to
+from cardroom.client import CallPolicy, CardroomError, Client, PlayerClient, ServiceClient, call, check, fold, raise_to
 from cardroom.client.connection import Connection
 from cardroom.client.owner import Owner
 from cardroom.contracts.table.v1.table_pb2 import Action, ActRequest, PlayRequest, PlayResponse
@@ -207,7 +207,9 @@ def _say(fact: dict[str, Any]) -> None:
 
 async def main(options: argparse.Namespace) -> None:
     """Seats everyone, plays the phases, says what came of them."""
-    clients = [Client.connect(options.edge) for _ in range(options.connections)]
+    # Sitting down is not measured, and takes its time while everyone does so at once.
+    policy = CallPolicy(attempt_seconds=15.0)
+    clients = [Client.connect(options.edge, policy=policy) for _ in range(options.connections)]
     load = Load(clients, clients[0].service(options.operator, sys.stdin.readline().strip()), options)
     begun = time.monotonic()
     await load.seat_everyone()
