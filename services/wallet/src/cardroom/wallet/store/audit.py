@@ -28,14 +28,10 @@ select currency, count(*) as accounts,
 # $1: from the first entry, whatever was verified before.
 _CHANGED: Final = """
 with changed as (
-    select a.id, a.version, a.posted, a.held, v.version as version_before, v.posted as posted_before,
-           v.held as held_before
-      from accounts a
-     cross join lateral (
-           select coalesce(max(version), 0) as version, coalesce(max(posted), 0) as posted,
-                  coalesce(max(held), 0) as held
-             from verified_accounts where account_id = a.id and not $1) v
-     where a.version <> v.version or a.posted <> v.posted or a.held <> v.held
+    select a.id, a.version, a.posted, a.held, coalesce(v.version, 0) as version_before,
+           coalesce(v.posted, 0) as posted_before, coalesce(v.held, 0) as held_before
+      from accounts a left join verified_accounts v on v.account_id = a.id and not $1::boolean
+     where a.version <> coalesce(v.version, 0) or a.posted <> coalesce(v.posted, 0) or a.held <> coalesce(v.held, 0)
 )
 """
 

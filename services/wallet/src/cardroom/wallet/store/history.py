@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import asyncpg
 
-SCANNED_PER_PAGE: Final = 5_000
+SCANNED_PER_PAGE: Final = 2_000
 WAITING_SHOWN_MAX: Final = 1_000
 
 # A hold whose time is up counts no more, even before its expiry has become an entry.
@@ -62,6 +62,14 @@ OLDEST: Final = f"""{_ENTRY}
          order by version limit $4) e
   join transfers t on t.id = e.transfer_id order by e.version
 """  # noqa: S608 - no value is built in
+
+_ENTRIES_OF_KINDS: Final = f"""{_ENTRY}
+  from entries e join transfers t on t.id = e.transfer_id
+ where e.account_id = $1 and e.version <= $2 and e.version >= $3 and t.kind = any($5::smallint[])
+"""
+
+NEWEST_OF_KINDS: Final = f"{_ENTRIES_OF_KINDS} order by e.version desc limit $4"
+OLDEST_OF_KINDS: Final = f"{_ENTRIES_OF_KINDS} order by e.version limit $4"
 
 TRANSFERS: Final = """
 select t.id, t.kind, t.currency, t.reason, t.actor, t.hold_id, t.created_at, a.name, e.version, e.amount,
@@ -183,18 +191,23 @@ class History:
             high = await self._pool.fetchval(VERSION_AT, row["id"], span.end)
         if span.after is not None:
             low, high = (low, min(high, span.after - 1)) if span.newest_first else (max(low, span.after + 1), high)
-        scan = SCANNED_PER_PAGE if span.kinds else span.size
-        found = await self._pool.fetch(NEWEST if span.newest_first else OLDEST, row["id"], high, low, scan)
-        page: list[EntryRow] = []
-        ended = None
-        for line in found:
-            ended = line["version"]
-            if not span.kinds or line["kind"] in span.kinds:
-                page.append(EntryRow(name, *line))
-                if len(page) == span.size:
-                    break
-        last = low if span.newest_first else high
-        return page, ended if ended is not None and ended != last else None
+        # Kinds are looked for in a stretch at a time, so that a rare one does not cost a walk through all of history.
+        if span.kinds and span.newest_first:
+            stretch = max(low, high - SCANNED_PER_PAGE + 1), high
+        elif span.kinds:
+            stretch = low, min(high, low + SCANNED_PER_PAGE - 1)
+        else:
+            stretch = low, high
+        page = [EntryRow(name, *line) for line in await self._lines(row["id"], span, *stretch)]
+        ended = page[-1].version if len(page) == span.size else stretch[0 if span.newest_first else 1]
+        more = low < ended if span.newest_first else ended < high
+        return page, ended if more else None
+
+    async def _lines(self, account_id: int, span: Span, low: int, high: int) -> Sequence[Any]:
+        if not span.kinds:
+            return await self._pool.fetch(NEWEST if span.newest_first else OLDEST, account_id, high, low, span.size)
+        statement = NEWEST_OF_KINDS if span.newest_first else OLDEST_OF_KINDS
+        return await self._pool.fetch(statement, account_id, high, low, span.size, sorted(span.kinds))
 
     async def transfers(self, first: int, count: int = 1) -> list[TransferRow]:
         """Return transfers with ids one after the other; those that do not exist are left out."""

@@ -153,8 +153,8 @@ select * from unnest($1::uuid[], $2::bigint[], $3::bytea[], $4::bigint[])
 """
 
 TABLES_THAT_WAIT: Final = """
-select distinct w.table_id::text as table_id from waiting_hands w left join settled_tables t using (table_id)
- where w.hand_number = coalesce(t.hand_number, 0) + 1 limit $1
+select w.table_id::text as table_id from waiting_hands w left join settled_tables t using (table_id)
+ where w.hand_number = coalesce(t.hand_number, 0) + 1 order by random() limit $1
 """
 
 WAITING_TOTALS: Final = """
