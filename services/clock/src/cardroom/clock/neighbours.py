@@ -15,7 +15,9 @@ from cardroom.clock.errors import TableAway
 from cardroom.contracts.table.v1 import internal_pb2, internal_pb2_grpc, view_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
+
+    from google.protobuf.message import Message
 
     Answer = (
         internal_pb2.StartTimeBankResponse
@@ -54,15 +56,15 @@ class GrpcTables:
                     generation=timer.generation,
                     bank_deadline=_timestamp(firing.deadline_ms),
                 )
-                return await _stale(self._stub.StartTimeBank(start, timeout=CALL_SECONDS))
+                return await _stale(self._stub.StartTimeBank, start)
             case Act.END_TURN:
                 end = internal_pb2.EndTurnRequest(
                     table_id=timer.table_id, turn=_token(timer), generation=timer.generation
                 )
-                return await _stale(self._stub.EndTurn(end, timeout=CALL_SECONDS))
+                return await _stale(self._stub.EndTurn, end)
             case Act.DEAL:
                 deal = internal_pb2.DealHandRequest(table_id=timer.table_id, generation=timer.generation)
-                return await _stale(self._stub.DealHand(deal, timeout=CALL_SECONDS))
+                return await _stale(self._stub.DealHand, deal)
 
     async def set_bank(self, bank: Bank) -> bool:
         """See `Tables`."""
@@ -71,12 +73,12 @@ class GrpcTables:
         request = internal_pb2.SetTimeBankRequest(
             table_id=bank.table_id, player_id=bank.player_id, left=left, generation=bank.generation
         )
-        return await _stale(self._stub.SetTimeBank(request, timeout=CALL_SECONDS))
+        return await _stale(self._stub.SetTimeBank, request)
 
 
-async def _stale(call: Awaitable[Answer]) -> bool:
+async def _stale(method: Callable[..., Awaitable[Answer]], request: Message) -> bool:
     try:
-        return (await call).stale
+        return (await method(request, timeout=CALL_SECONDS)).stale
     except grpc.RpcError as error:
         refusal = from_rpc_error(error)
     except CardroomError as error:

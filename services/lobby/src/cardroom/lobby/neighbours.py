@@ -5,7 +5,7 @@ Every call either answers, or raises `Refused` (a definite no) or `NotNow` (nobo
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import grpc
@@ -96,7 +96,7 @@ class GrpcWallet:
             time_to_live=HOLD_LIFE,
             reason=f"buy-in at table {seating.table_id}",
         )
-        return (await _answer(self._stub.PlaceHold(request, timeout=CALL_SECONDS))).hold.hold_id
+        return (await _answer(self._stub.PlaceHold, request)).hold.hold_id
 
     async def post_hold(self, seating: Seating) -> None:
         """See `Wallet`."""
@@ -105,14 +105,14 @@ class GrpcWallet:
             hold_id=seating.hold_id or "",
             to_account=f"escrow/{seating.table_id}/{seating.player_id}",
         )
-        await _answer(self._stub.PostHold(request, timeout=CALL_SECONDS))
+        await _answer(self._stub.PostHold, request)
 
     async def void_hold(self, seating: Seating) -> None:
         """See `Wallet`."""
         request = ledger_pb2.VoidHoldRequest(
             request_id=f"{seating.seating_id}/void", hold_id=seating.hold_id or "", reason="not seated"
         )
-        await _answer(self._stub.VoidHold(request, timeout=CALL_SECONDS))
+        await _answer(self._stub.VoidHold, request)
 
     async def cash_out(self, seating: Seating) -> int:
         """See `Wallet`."""
@@ -123,7 +123,7 @@ class GrpcWallet:
             last_hand_number=seating.last_hand_number,
             expected_amount=seating.final_stack,
         )
-        return (await _answer(self._stub.CashOut(request, timeout=CALL_SECONDS))).amount
+        return (await _answer(self._stub.CashOut, request)).amount
 
 
 class GrpcTables:
@@ -143,12 +143,12 @@ class GrpcTables:
             stack=seating.buy_in,
             time_bank_left_ms=time_bank_left_ms,
         )
-        return (await _answer(self._stub.SeatPlayer(request, timeout=CALL_SECONDS))).version
+        return (await _answer(self._stub.SeatPlayer, request)).version
 
     async def end_seating(self, seating: Seating) -> End:
         """See `Tables`."""
         request = internal_pb2.EndSeatingRequest(table_id=seating.table_id, seating_id=seating.seating_id)
-        answer = await _answer(self._stub.EndSeating(request, timeout=CALL_SECONDS))
+        answer = await _answer(self._stub.EndSeating, request)
         return End(answer.is_over, answer.had_begun, answer.final_stack, answer.last_hand_number)
 
     async def open_table(self, table: Table) -> None:
@@ -156,12 +156,12 @@ class GrpcTables:
         request = internal_pb2.OpenTableRequest(
             table_id=table.table_id, name=table.name, stakes=stakes_message(table.stakes)
         )
-        await _answer(self._stub.OpenTable(request, timeout=CALL_SECONDS))
+        await _answer(self._stub.OpenTable, request)
 
     async def close_table(self, table: Table) -> None:
         """See `Tables`."""
         request = internal_pb2.CloseTableRequest(table_id=table.table_id)
-        await _answer(self._stub.CloseTable(request, timeout=CALL_SECONDS))
+        await _answer(self._stub.CloseTable, request)
 
 
 class GrpcTimeBanks:
@@ -174,7 +174,7 @@ class GrpcTimeBanks:
         """See `TimeBanks`."""
         request = clock_pb2.GetTimeBankRequest(player_id=player_id)
         try:
-            return (await _answer(self._stub.GetTimeBank(request, timeout=TIME_BANK_CALL_SECONDS))).left_ms
+            return (await _answer(self._stub.GetTimeBank, request, TIME_BANK_CALL_SECONDS)).left_ms
         except (NotNow, Refused):
             # Nobody is kept from a seat by a clock that is down; it corrects the table when it is back.
             return FULL_TIME_BANK_MS
@@ -193,11 +193,14 @@ def stakes_message(stakes: Stakes) -> view_pb2.Stakes:
     )
 
 
-async def _answer(call: Awaitable[Answer]) -> Answer:
+async def _answer(method: Callable[..., Awaitable[Answer]], request: Message, seconds: float = CALL_SECONDS) -> Answer:
     try:
-        return await call
+        return await method(request, timeout=seconds)
     except grpc.RpcError as error:
         raise _no(from_rpc_error(error)) from error
+    except CardroomError as error:
+        # The call was not even made: there is no token for it yet.
+        raise NotNow(str(error)) from error
 
 
 def _no(error: CardroomError) -> Refused | NotNow:
