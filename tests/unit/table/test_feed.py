@@ -34,7 +34,7 @@ class Reader:
 
     async def until(self, true: Callable[[], bool]) -> None:
         async with asyncio.timeout(2):
-            while not true():
+            while not true():  # noqa: ASYNC110 - every turn of the loop counts
                 await asyncio.sleep(0)
 
 
