@@ -7,13 +7,14 @@ of them saw: their own cards by hand, every public event, every refusal.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from cardroom.client import CardroomError, Client, PlayerClient, TableSession, call, check
 from cardroom.contracts.lobby.v1.lobby_pb2 import Table
 from cardroom.contracts.table.v1 import view_pb2 as pb
+from cardroom.contracts.table.v1.table_pb2 import Action
 from cardroom.contracts.wallet.v1.ledger_pb2 import RunAuditResponse
 from cardroom.local import Stack
 
@@ -40,14 +41,24 @@ class Guest:
         return {e.hand_ended.hand_number for events in self.events.values() for e in events if e.HasField("hand_ended")}
 
 
-class Party:
-    """The players of one table. They check and call whenever the gate is open."""
+Policy = Callable[[pb.PublicView, pb.TurnView], Action]
+"""What is done at a turn, as the view stands."""
 
-    def __init__(self, client: Client, table: Table, guests: list[Guest]) -> None:
-        self.client = client
+
+def check_or_call(_view: pb.PublicView, turn: pb.TurnView) -> Action:
+    """Stay in for nothing, or for what it costs."""
+    return check() if turn.legal.can_check else call()
+
+
+class Party:
+    """The players of one table. They follow their policy whenever the gate is open: check and call, if not told so."""
+
+    def __init__(self, table: Table, guests: list[Guest], policy: Policy = check_or_call) -> None:
         self.table = table
         self.guests = guests
+        self.policy = policy
         self.gate = asyncio.Event()
+        self._acting = 0
         self._moved = asyncio.Condition()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -103,7 +114,7 @@ class Party:
 
     def _is_at_rest(self) -> bool:
         versions = {guest.session.view.version for guest in self.guests}
-        return len(versions) == 1 and self.actor is not None and not self.view.hand.is_over
+        return not self._acting and len(versions) == 1 and self.actor is not None and not self.view.hand.is_over
 
     async def leave(self) -> dict[str, int]:
         """Everyone leaves; the chips that went back, by player."""
@@ -130,12 +141,15 @@ class Party:
             turn = guest.session.turn
             if turn is None or not self.gate.is_set():
                 continue
+            self._acting += 1
             try:
-                await guest.session.act(check() if turn.legal.can_check else call())
+                await guest.session.act(self.policy(guest.session.view, turn))
             except CardroomError as refusal:
                 guest.refusals.append(refusal)
                 if refusal.reason not in OVERTAKEN:
                     await asyncio.sleep(0.1)
+            finally:
+                self._acting -= 1
             async with self._moved:
                 self._moved.notify_all()
 
@@ -146,30 +160,46 @@ class Party:
 
 
 @asynccontextmanager
-async def party(stack: Stack, guests: int = 3, *, buy_in: int = 400, big_blind: int = 10) -> AsyncIterator[Party]:
-    """Open a table through the lobby and seat guests at it; the gate is closed."""
+async def party(
+    stack: Stack,
+    guests: int = 3,
+    *,
+    buy_in: int = 400,
+    big_blind: int = 10,
+    players: Sequence[PlayerClient] = (),
+    policy: Policy = check_or_call,
+) -> AsyncIterator[Party]:
+    """Open a table through the lobby and seat guests at it, or these `players`; the gate is closed."""
     async with Client.connect(stack.edge_grpc) as client:
-        operator = client.service(*stack.client_credentials("operator"))
-        stakes = pb.Stakes(
-            game=pb.GAME_NO_LIMIT_HOLDEM,
-            small_blind=big_blind // 2,
-            big_blind=big_blind,
-            min_buy_in=20 * big_blind,
-            max_buy_in=200 * big_blind,
-            seats=6,
-        )
-        table = await operator.create_table("Party", stakes)
+        table = await open_table(client, stack, big_blind)
+        if not players:
+            players = [await client.sign_in_as_guest(f"Guest {number + 1}") for number in range(guests)]
         seated = []
-        for number in range(guests):
-            player = await client.sign_in_as_guest(f"Guest {number + 1}")
+        for player in players:
             await player.sit_down(table.table_id, buy_in)
             seated.append(Guest(player, player.play(table.table_id)))
-        made = Party(client, table, seated)
+        made = Party(table, seated, policy)
         made.start()
         try:
             yield made
         finally:
             await made.stop()
+
+
+async def open_table(
+    client: Client, stack: Stack, big_blind: int = 10, *, seats: int = 6, name: str = "Party"
+) -> Table:
+    """A table of its own for a test."""
+    operator = client.service(*stack.client_credentials("operator"))
+    stakes = pb.Stakes(
+        game=pb.GAME_NO_LIMIT_HOLDEM,
+        small_blind=big_blind // 2,
+        big_blind=big_blind,
+        min_buy_in=20 * big_blind,
+        max_buy_in=200 * big_blind,
+        seats=seats,
+    )
+    return await operator.create_table(name, stakes)
 
 
 async def eventually(what: str, holds: Callable[[], Awaitable[bool]], seconds: float = 30) -> None:
