@@ -35,12 +35,25 @@ with changed as (
 )
 """
 
-ENTRIES: Final = f"""{_CHANGED}, lines as (
+# How to reach the entries and their transfers. For what is new: one by one, however many accounts the planner believes
+# to be changed (`offset 0` fences it in). From the start: all at once.
+_ONE_BY_ONE: Final = (
+    "cross join lateral (select * from entries where account_id = c.id and version > c.version_before offset 0) e",
+    "left join lateral (select id, legs from transfers where id = m.transfer_id offset 0) t on true",
+)
+_ALL_AT_ONCE: Final = (
+    "join entries e on e.account_id = c.id and e.version > c.version_before",
+    "left join transfers t on t.id = m.transfer_id",
+)
+
+
+def _lines(reached: tuple[str, str]) -> str:
+    return f"""{_CHANGED}, lines as (
     select e.*,
            lag(e.version, 1, c.version_before) over account as version_due,
            lag(e.balance_after, 1, c.posted_before) over account + e.amount as balance_due,
            lag(e.held_after, 1, c.held_before) over account + e.held_change as held_due
-      from changed c join entries e on e.account_id = c.id and e.version > c.version_before
+      from changed c {reached[0]}
     window account as (partition by e.account_id order by e.version)
 )
 select count(*) as checked,
@@ -48,6 +61,22 @@ select count(*) as checked,
        min(array[account_id, version]) filter (where balance_after <> balance_due or held_after <> held_due) as wrong
   from lines
 """  # noqa: S608 - no value is built in
+
+
+def _moved(reached: tuple[str, str]) -> str:
+    return f"""{_CHANGED}, moved as (
+    select e.transfer_id, sum(e.amount) as total, count(*) as legs
+      from changed c {reached[0]}
+     group by e.transfer_id
+)
+select count(*) as checked, min(m.transfer_id) filter (where m.total <> 0 or m.legs <> t.legs or t.id is null) as wrong
+  from moved m {reached[1]}
+"""  # noqa: S608 - no value is built in
+
+
+# By «from the start».
+ENTRIES: Final = {False: _lines(_ONE_BY_ONE), True: _lines(_ALL_AT_ONCE)}
+UNBALANCED: Final = {False: _moved(_ONE_BY_ONE), True: _moved(_ALL_AT_ONCE)}
 
 LAST: Final = f"""{_CHANGED}
 select a.name, c.posted, c.held, c.version, e.balance_after, e.held_after, e.version as last_version
@@ -57,14 +86,6 @@ select a.name, c.posted, c.held, c.version, e.balance_after, e.held_after, e.ver
  where e.balance_after is distinct from c.posted or e.held_after is distinct from c.held
     or e.version is distinct from c.version
  order by a.id limit 1
-"""  # noqa: S608 - no value is built in
-
-UNBALANCED: Final = f"""{_CHANGED}, moved as (
-    select e.transfer_id, sum(e.amount) as total, count(*) as legs
-      from changed c join entries e on e.account_id = c.id and e.version > c.version_before group by e.transfer_id
-)
-select count(*) as checked, min(m.transfer_id) filter (where m.total <> 0 or m.legs <> t.legs or t.id is null) as wrong
-  from moved m left join transfers t on t.id = m.transfer_id
 """  # noqa: S608 - no value is built in
 
 HOLDS: Final = """
@@ -145,9 +166,9 @@ async def sums(connection: Connection) -> tuple[Check, list[CurrencyBooks]]:
 
 async def entries(connection: Connection, from_start: bool) -> list[Check]:
     """Check new entries: versions without gaps, balances that follow, accounts that agree, transfers that balance."""
-    lines = await _row(connection, ENTRIES, from_start)
+    lines = await _row(connection, ENTRIES[from_start], from_start)
     last = await connection.fetchrow(LAST, from_start, timeout=TIMEOUT_SECONDS)
-    moved = await _row(connection, UNBALANCED, from_start)
+    moved = await _row(connection, UNBALANCED[from_start], from_start)
     gap = await _where(connection, lines["gap"], "there is a gap before")
     wrong = await _where(connection, lines["wrong"], "the balance does not follow at")
     if not wrong and last is not None:

@@ -195,29 +195,38 @@ async def _place_holds(connection: Connection, books: Books) -> None:
 async def post(connection: Connection, books: Books) -> None:
     """Insert the transfers and their entries in one statement; the database moves the balances."""
     moved = books.transfers
-    lines = [(it, leg, entry) for it in moved for leg, entry in enumerate(it.entries, 1)]
+    times = [it.at.isoformat() for it in moved]
+    lines = [
+        (it.id, leg, entry, at) for it, at in zip(moved, times, strict=True) for leg, entry in enumerate(it.entries, 1)
+    ]
     await connection.execute(
         statements.POST,
         books.posting_id,
-        [it.id for it in moved],
-        [int(it.kind) for it in moved],
+        len(moved),
+        _literal([it.id for it in moved]),
+        _literal([int(it.kind) for it in moved]),
         [it.currency for it in moved],
-        [len(it.entries) for it in moved],
+        _literal([len(it.entries) for it in moved]),
         [it.reason for it in moved],
         [it.actor for it in moved],
-        [it.hold_id for it in moved],
-        [it.at for it in moved],
-        [entry.account_id for _, _, entry in lines],
-        [entry.version for _, _, entry in lines],
-        [it.id for it, _, _ in lines],
-        [leg for _, leg, _ in lines],
-        [entry.amount for _, _, entry in lines],
-        [entry.balance_after for _, _, entry in lines],
-        [entry.held_change for _, _, entry in lines],
-        [entry.held_after for _, _, entry in lines],
-        [entry.stack for _, _, entry in lines],
-        [it.at for it, _, _ in lines],
+        _literal([it.hold_id for it in moved]),
+        _literal(times),
+        _literal([entry.account_id for _, _, entry, _ in lines]),
+        _literal([entry.version for _, _, entry, _ in lines]),
+        _literal([id_ for id_, _, _, _ in lines]),
+        _literal([leg for _, leg, _, _ in lines]),
+        _literal([entry.amount for _, _, entry, _ in lines]),
+        _literal([entry.balance_after for _, _, entry, _ in lines]),
+        _literal([entry.held_change for _, _, entry, _ in lines]),
+        _literal([entry.held_after for _, _, entry, _ in lines]),
+        _literal([entry.stack for _, _, entry, _ in lines]),
+        _literal([at for _, _, _, at in lines]),
     )
+
+
+def _literal(values: Sequence[int | str | None]) -> str:
+    """Return an array literal of numbers or times, none of which needs quoting."""
+    return "{" + ",".join(["NULL" if it is None else str(it) for it in values]) + "}"
 
 
 async def _remember(connection: Connection, remember: Sequence[Remembered]) -> None:
