@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import struct
 import time
 from collections.abc import Awaitable, Callable
@@ -11,8 +12,9 @@ from typing import Any
 import aiohttp
 import grpc
 import pytest
+from google.rpc import status_pb2
 
-from cardroom.chassis.errors import CardroomError, from_rpc_error
+from cardroom.chassis.errors import CardroomError, from_rpc_error, from_status
 from cardroom.contracts.identity.v1 import identity_pb2
 from cardroom.contracts.lobby.v1 import lobby_pb2, lobby_pb2_grpc
 from cardroom.contracts.spectator.v1 import spectator_pb2, spectator_pb2_grpc
@@ -135,6 +137,20 @@ async def test_grpc_web_refusals_come_in_headers(edge: Edge, clean_services: Fak
         assert answer.headers["grpc-status"] == "16"
         assert answer.headers["grpc-status-details-bin"]
         assert "grpc-status-details-bin" in answer.headers["access-control-expose-headers"]
+    assert clean_services.calls == []
+
+
+@pytest.mark.parametrize("body", [b"", b"\0\0", b"\0\0\0\0\5abc", b"\0\0\0\0\1abc", b"\1\0\0\0\0", b"\0\0\0\0\0" * 2])
+async def test_a_body_that_is_not_one_whole_message_is_refused_at_once(
+    edge: Edge, bearer: list[tuple[str, str]], clean_services: FakeServices, body: bytes
+) -> None:
+    """Passed on, it would leave the service waiting for the rest, and the client too."""
+    headers = {"content-type": "application/grpc-web+proto", **dict(bearer)}
+    url = f"{edge.url}/cardroom.table.v1.TableService/Act"
+    async with aiohttp.ClientSession() as session, session.post(url, data=body, headers=headers) as answer:
+        assert answer.headers["grpc-status"] == "3"
+        details = base64.b64decode(answer.headers["grpc-status-details-bin"] + "==")
+    assert from_status(status_pb2.Status.FromString(details)).reason == "MALFORMED_MESSAGE"
     assert clean_services.calls == []
 
 

@@ -115,7 +115,18 @@ async def test_a_bad_token_gets_its_own_error_and_reaches_no_service(
     assert clean_services.calls == []
 
 
-@pytest.mark.parametrize("path", ["/v1/nothing", "/", "/cardroom.table.v1.TableSeatService/OpenTable"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/nothing",
+        "/",
+        "/cardroom.table.v1.TableSeatService/OpenTable",
+        # JSON has paths of its own.
+        "/cardroom.table.v1.TableService/Act",
+        "/cardroom.table.v1.TableService/Play",
+        "/cardroom.identity.v1.IdentityService/SignInAsGuest",
+    ],
+)
 async def test_an_unknown_path_says_so(
     http: aiohttp.ClientSession, bearer: dict[str, str], path: str, clean_services: FakeServices
 ) -> None:
@@ -132,7 +143,7 @@ async def test_a_malformed_request_is_told_what_is_wrong(
         assert answer.status == 400
         assert "colour" in await answer.text()
         assert await reason(answer) == "MALFORMED_MESSAGE"
-    for body in ('{"turn', '{"turn": 7}', '{"turn": {"hand_number": "many"}}'):
+    for body in ('{"turn', '{"turn": 7}', '{"turn": {"hand_number": "many"}}', '{"table_id": "not the path"}'):
         async with http.post("/v1/tables/t1/actions", headers=bearer, data=body) as answer:
             assert answer.status == 400, body
             assert await reason(answer) == "MALFORMED_MESSAGE"
@@ -146,6 +157,15 @@ async def test_an_oversized_request_is_refused(
     async with http.post("/v1/tables/t1/actions", headers=bearer, data=body) as answer:
         assert answer.status == 413
         assert await reason(answer) == "MESSAGE_TOO_LARGE"
+    assert clean_services.calls == []
+
+
+async def test_headers_that_are_too_large_are_refused(
+    http: aiohttp.ClientSession, bearer: dict[str, str], clean_services: FakeServices
+) -> None:
+    async with http.get("/v1/tables/t1", headers=bearer | {"x-large": "x" * 100_000}) as answer:
+        assert answer.status == 431
+        assert await reason(answer) == "HEADERS_TOO_LARGE"
     assert clean_services.calls == []
 
 

@@ -36,13 +36,15 @@ def render(settings: EdgeSettings, *, descriptors: bytes | None = None) -> str:
     known = surface.descriptor_set() if descriptors is None else descriptors
     services = surface.public_services(known)
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)  # noqa: S701 - YAML, not HTML
-    template = environment.from_string((resources.files(__package__) / "envoy.yaml.j2").read_text())
+    shipped = resources.files(__package__)
+    template = environment.from_string((shipped / "envoy.yaml.j2").read_text())
     return template.render(
         s=settings,
         services=services,
         sign_in=surface.SIGN_IN,
         tools=surface.TOOLS,
         replies=replies(),
+        frame_check=(shipped / "frame.lua").read_text(),
         origins=[_origin_regex(origin) for origin in settings.cors_origins],
         clusters=_clusters(settings, sorted({service.cluster for service in services} | {"gateway"})),
         descriptors=base64.b64encode(known).decode(),

@@ -52,6 +52,13 @@ _REPLIES: Final = (
         "response.code_details.contains('grpc_json_transcode_failure')",
     ),
     Reply(
+        "MALFORMED_MESSAGE",
+        _CODE.INVALID_ARGUMENT,
+        400,
+        "the request's body is not one whole gRPC message: send 1 byte of flags, 4 of length, and as many more",
+        "response.code_details == 'lua_response'",
+    ),
+    Reply(
         "TOKEN_MISSING",
         _CODE.UNAUTHENTICATED,
         401,
@@ -92,6 +99,13 @@ _REPLIES: Final = (
         413,
         "the request is larger than this edge takes (1 MiB, unless its operator set another limit): send less",
         "response.code == 413",
+    ),
+    Reply(
+        "HEADERS_TOO_LARGE",
+        _CODE.RESOURCE_EXHAUSTED,
+        431,
+        "the request's headers are larger than this edge takes (60 KiB together, 100 of them): send less",
+        "response.code == 431",
     ),
     Reply(
         "METHOD_UNKNOWN",
