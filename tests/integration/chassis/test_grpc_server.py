@@ -181,6 +181,8 @@ async def test_an_oversized_message_is_refused_and_the_next_call_works(side: Sid
 
 async def test_an_unknown_method_is_unimplemented(side: Side) -> None:
     assert (await side.refused("/no.Such/Method", token=signed())).code is grpc.StatusCode.UNIMPLEMENTED
+    error = await side.refused(f"/{SERVICE}/Nothing", token=signed())
+    assert (error.code, error.reason) == (grpc.StatusCode.UNIMPLEMENTED, "METHOD_UNKNOWN")
 
 
 async def test_raw_bytes_pass_through_guarded(side: Side) -> None:

@@ -10,6 +10,7 @@ from grpc_reflection.v1alpha import reflection
 
 from cardroom.chassis import logs
 from cardroom.chassis._guard import Guard
+from cardroom.chassis.errors import DETAILS_KEY, CardroomError, to_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 MAX_REQUEST_BYTES: Final = 1024 * 1024
 MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
-MAX_METADATA_BYTES: Final = 16 * 1024
+# What the edge lets through at most, so that nothing is refused here that has no clear answer.
+MAX_METADATA_BYTES: Final = 64 * 1024
 OPTIONS: Final = (
     ("grpc.max_receive_message_length", MAX_REQUEST_BYTES),
     ("grpc.max_send_message_length", MAX_ANSWER_BYTES),
@@ -63,7 +65,7 @@ class GrpcServer:
         self._guard = Guard(verifier, frozenset(public_methods))
         self._names = [name for _, _, name in services]
         self._described = [name for name in described if name not in self._names]
-        self._routes = _Routes(self._guard, generic_handlers)
+        self._routes = _Routes(self._guard, generic_handlers, self._names)
         for servicer, add, _ in services:
             add(servicer, self._routes)
         self._health = health.aio.HealthServicer()  # type: ignore[attr-defined]
@@ -106,9 +108,10 @@ class GrpcServer:
 class _Routes(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic in the stubs only
     """Finds the guarded handler of a method. Stands in for a server while generated code adds its handlers."""
 
-    def __init__(self, guard: Guard, generic_handlers: Sequence[GenericHandler]) -> None:
+    def __init__(self, guard: Guard, generic_handlers: Sequence[GenericHandler], services: Sequence[str]) -> None:
         self._guard = guard
         self._generic = generic_handlers
+        self._services = frozenset(services)
         self._by_method: dict[str, Handler] = {}
 
     def add_generic_rpc_handlers(self, handlers: Sequence[GenericHandler]) -> None:
@@ -131,4 +134,16 @@ class _Routes(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic in t
             if handler is not None:
                 self._by_method[method] = self._guard.wrap(method, handler)
                 return self._by_method[method]
-        return None
+        return _UNKNOWN if method.rpartition("/")[0].removeprefix("/") in self._services else None
+
+
+async def _refuse_unknown(_: bytes, context: grpc.aio.ServicerContext[Any, Any]) -> bytes:
+    """Answer a method that a service of this server does not have; gRPC's own answer has no ErrorInfo."""
+    refusal = CardroomError(
+        grpc.StatusCode.UNIMPLEMENTED, "METHOD_UNKNOWN", "there is no such method: see the protos for what there is"
+    )
+    await context.abort(refusal.code, refusal.message, ((DETAILS_KEY, to_status(refusal).SerializeToString()),))
+    raise AssertionError("unreachable")
+
+
+_UNKNOWN: Final = grpc.unary_unary_rpc_method_handler(_refuse_unknown)
