@@ -8,12 +8,27 @@ import pytest
 
 from cardroom.local import Progress, Stack, StackOptions
 from cardroom.local.settings import LocalSettings
+from tests.e2e.door import Door
+from tests.party import QUICK
+
+OPTIONS = StackOptions(
+    trace=True,
+    durable=False,
+    log_level="debug",
+    env={
+        # Nobody runs out of time while a busy machine thinks.
+        "table": {**QUICK, "CARDROOM_TABLE_TURN_MS": "120000"},
+        "spectator": {"CARDROOM_SPECTATOR_DELAY_SECONDS_FOR_TESTS_ONLY": "1"},
+    },
+)
+"""How the end-to-end stack differs from a demo: everything it does is written down, pauses are short, watchers are only
+a second behind, and a crash of the machine may lose commits."""
 
 
 @pytest.fixture(scope="session")
 def stack_options() -> StackOptions:
-    """How the end-to-end stack differs from a demo: spans go to files, and a crash of the machine may lose commits."""
-    return StackOptions(trace=True, durable=False)
+    """What the stack of this session is made with."""
+    return OPTIONS
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +36,10 @@ async def stack(stack_options: StackOptions, local_settings: LocalSettings) -> A
     """Everything from Postgres to Envoy, with two table replicas."""
     async with Stack(stack_options, progress=Progress(), local_settings=local_settings) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+async def door(stack: Stack) -> AsyncIterator[Door]:
+    """The edge, for calls of every kind."""
+    async with Door.open(stack) as opened:
+        yield opened
