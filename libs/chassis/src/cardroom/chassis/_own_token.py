@@ -27,7 +27,7 @@ log = logs.get("channels")
 class OwnToken:
     """Asks IdentityService for the service's token, and again at two thirds of its life."""
 
-    def __init__(self, settings: ServiceSettings, options: Sequence[tuple[str, int]]) -> None:
+    def __init__(self, settings: ServiceSettings, options: Sequence[tuple[str, int | str]]) -> None:
         if not settings.client_secret:
             name = f"{settings.env_prefix()}CLIENT_SECRET"
             raise SettingsError(f"{name} is not set: set it to the secret of the client {settings.client_name!r}")
