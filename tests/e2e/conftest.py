@@ -9,6 +9,7 @@ import pytest
 from cardroom.local import Progress, Stack, StackOptions
 from cardroom.local.settings import LocalSettings
 from tests.e2e.door import Door
+from tests.e2e.room import Room, held_room
 from tests.party import QUICK
 
 OPTIONS = StackOptions(
@@ -17,7 +18,7 @@ OPTIONS = StackOptions(
     log_level="debug",
     env={
         # Nobody runs out of time while a busy machine thinks.
-        "table": {**QUICK, "CARDROOM_TABLE_TURN_MS": "120000"},
+        "table": {**QUICK, "CARDROOM_TABLE_TURN_MS": "600000"},
         "spectator": {"CARDROOM_SPECTATOR_DELAY_SECONDS_FOR_TESTS_ONLY": "1"},
     },
 )
@@ -43,3 +44,10 @@ async def door(stack: Stack) -> AsyncIterator[Door]:
     """The edge, for calls of every kind."""
     async with Door.open(stack) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+async def room(door: Door) -> AsyncIterator[Room]:
+    """A table held in the middle of a hand, for a module's tests."""
+    async with held_room(door) as held:
+        yield held

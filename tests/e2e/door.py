@@ -22,9 +22,10 @@ from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
 
 from cardroom.client import Client, PlayerClient
-from cardroom.contracts.identity.v1.identity_pb2 import SignInAsGuestRequest, Tokens
+from cardroom.contracts.identity.v1.identity_pb2 import IssueServiceTokenRequest, SignInAsGuestRequest, Tokens
 from cardroom.local import Stack
 
+IDENTITY = "cardroom.identity.v1.IdentityService"
 SECONDS = 20
 WEB = "application/grpc-web+proto"
 
@@ -40,6 +41,16 @@ class Refused(Exception):
         unpacked = [info for info, detail in zip(infos, status.details, strict=True) if detail.Unpack(info)]
         self.info = unpacked[0] if unpacked else error_details_pb2.ErrorInfo()
         super().__init__(f"{self.code}/{self.info.reason}: {self.message}")
+
+    @classmethod
+    def of(cls, error: grpc.aio.AioRpcError) -> Refused:
+        """The refusal that a gRPC call ended with."""
+        return cls(_status(error))
+
+    @classmethod
+    def of_headers(cls, headers: Mapping[str, str]) -> Refused:
+        """The refusal in the headers of a gRPC-Web answer, or in its trailers."""
+        return cls(_status_of_headers(headers))
 
     @property
     def says(self) -> tuple[str, str, str]:
@@ -68,6 +79,11 @@ class Call:
     def answer(self, raw: bytes) -> Message:
         """What was answered."""
         return message_factory.GetMessageClass(self.method.output_type).FromString(raw)
+
+    @property
+    def has_json(self) -> bool:
+        """Whether it has a JSON form."""
+        return bool(self.method.GetOptions().HasExtension(annotations_pb2.http))
 
     @property
     def http(self) -> tuple[str, str, dict[str, Any]]:
@@ -114,7 +130,7 @@ class Caller:
             method: Any = self.door.channel.unary_unary(call.path)  # type: ignore[call-arg]
             return call.answer(await method(body, metadata=metadata, timeout=SECONDS))
         except grpc.aio.AioRpcError as error:
-            raise Refused(_status(error)) from None
+            raise Refused.of(error) from None
 
     async def grpc_web(self, call: Call, raw: bytes | None = None) -> Message:
         """Call as a web page does; `raw` is sent instead of the framed request."""
@@ -124,11 +140,11 @@ class Caller:
         async with self.door.http.post(call.path, data=body, headers=headers) as answer:
             assert answer.status == 200, (answer.status, await answer.text())
             if "grpc-status" in answer.headers:
-                raise Refused(_status_of_headers(answer.headers))
+                raise Refused.of_headers(answer.headers)
             flag, length = struct.unpack(">BI", await answer.content.readexactly(5))
             frame = await answer.content.readexactly(length)
         if flag & 0x80:
-            raise Refused(_status_of_headers(dict(line.split(":", 1) for line in frame.decode().split("\r\n") if line)))
+            raise Refused.of_headers(dict(line.split(":", 1) for line in frame.decode().split("\r\n") if line))
         return call.answer(frame)
 
     async def json(self, call: Call) -> Message:
@@ -188,10 +204,17 @@ class Door:
 
     async def guest(self, name: str = "Guest") -> Caller:
         """A new player."""
-        sign_in = Call.of("cardroom.identity.v1.IdentityService/SignInAsGuest", SignInAsGuestRequest(display_name=name))
+        sign_in = Call.of(f"{IDENTITY}/SignInAsGuest", SignInAsGuestRequest(display_name=name))
         answer: Any = await self.nobody().grpc(sign_in)
         tokens: Tokens = answer.tokens
         return Caller(self, tokens.access_token, answer.player.player_id)
+
+    async def service(self, client: str) -> Caller:
+        """A service, or the operator."""
+        client_id, secret = self.stack.client_credentials(client)
+        request = IssueServiceTokenRequest(client_id=client_id, client_secret=secret)
+        answer: Any = await self.nobody().grpc(Call.of(f"{IDENTITY}/IssueServiceToken", request))
+        return Caller(self, answer.tokens.access_token)
 
     async def player(self, caller: Caller) -> PlayerClient:
         """The same person with the Python client."""
