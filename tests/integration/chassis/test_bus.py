@@ -187,6 +187,34 @@ async def test_a_connection_that_is_closed_is_built_again_and_nothing_is_lost(si
     assert seen == [("a", True), ("b", True)], "what was not acknowledged came again, in order"
 
 
+async def test_a_good_message_is_not_buried_however_often_the_link_breaks_with_it_in_hand(
+    side: Side, amqp_url: str, until: Until
+) -> None:
+    came: list[bytes] = []
+
+    async def handle(batch: list[Message]) -> None:
+        came.extend(message.body for message in batch)
+
+    side.bus.ensure_queue(side.queue, [f"fact.{side.scope}.#"])
+    publisher = EventBus(amqp_url, "publisher")
+    publisher.ensure_queue(side.queue, [f"fact.{side.scope}.#"])
+    await publisher.start()
+    await publisher.wait_connected()
+    await publisher.publish(side.messages("settlement"))
+    await publisher.stop()
+    connection = await aiormq.connect(amqp_url)
+    channel = await connection.channel()
+    for _ in range(30):
+        taken = await channel.basic_get(side.queue)
+        assert taken.delivery_tag is not None
+        # For the broker the same as a connection that is lost, and much faster.
+        await channel.basic_reject(taken.delivery_tag, requeue=True)
+    await connection.close()
+    await side.consume(handle)
+    await until(lambda: came)
+    assert came == [b"settlement"]
+
+
 async def test_a_queue_declared_for_another_service_keeps_what_comes_before_it_starts(
     side: Side, amqp_url: str, until: Until
 ) -> None:

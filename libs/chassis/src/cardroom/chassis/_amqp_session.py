@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 HEARTBEAT_SECONDS: Final = 5
 CLOSE_SECONDS: Final = 2.0
-DELIVERY_LIMIT: Final = 20
+# The broker counts each connection that ends with the message in hand, whatever the message: a small number would bury
+# good ones while a link flaps and the database behind the consumer is away. What is wrong itself the consumer buries.
+DELIVERY_LIMIT: Final = 1_000
 QUORUM: Final = {"x-queue-type": "quorum"}
 
 log = logs.get("bus")
