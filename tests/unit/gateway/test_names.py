@@ -34,6 +34,13 @@ def test_spaces_around_it_are_cut_and_accents_composed() -> None:
         ("...", "no letter or digit"),
         ("😀", "not a letter"),
         ("a\u0301\u0302\u0303\u0304", "not a letter"),
+        ("\u3164", "not a letter"),
+        ("\u115f\u1160", "not a letter"),
+        ("\uffa0", "not a letter"),
+        ("Bob\u034f", "not a letter"),
+        ("Bob\ufe0f", "not a letter"),
+        ("Bob\u180b", "not a letter"),
+        ("Bob\U000e0100", "not a letter"),
     ],
 )
 def test_what_is_wrong_is_named(name: str, why: str) -> None:
