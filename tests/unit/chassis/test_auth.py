@@ -41,6 +41,23 @@ async def test_a_good_token_names_the_caller_and_its_scopes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("claimed", "shown"),
+    [
+        ("Ada Lovelace", "Ada Lovelace"),
+        ("\x1b[2Jroot\n", "[2Jroot"),
+        ("\u202egnp.exe", "gnp.exe"),
+        ("nul\0", "nul"),
+        ("  \u200b ", ""),
+        ("x" * 39 + " and more", "x" * 39),
+        (17, ""),
+        (None, ""),
+    ],
+)
+async def test_a_name_of_any_issuer_is_made_safe_to_show(claimed: object, shown: str) -> None:
+    assert (await verifier().verify(signed(name=claimed))).name == shown
+
+
+@pytest.mark.parametrize(
     "claims",
     [
         {"iss": "https://elsewhere"},

@@ -152,9 +152,7 @@ class TokenVerifier:
             raise _invalid("has no subject")
         if not isinstance(scope, str):
             raise _invalid("has a scope that is not a space-separated text")
-        name = claims.get("name", "")
-        shown = name[:MAX_NAME_CHARS] if isinstance(name, str) else ""
-        return Caller(subject, frozenset(scope.split()), shown), expires + LEEWAY_SECONDS
+        return Caller(subject, frozenset(scope.split()), _shown_name(claims.get("name"))), expires + LEEWAY_SECONDS
 
     def _remember(self, token: str, verified: Caller, expires: float) -> None:
         if len(self._verified) >= CACHE_SIZE:
@@ -169,6 +167,14 @@ def bearer(value: str | bytes | None) -> str:
     if not isinstance(value, str) or value[:7].lower() != "bearer ":
         return ""
     return value[7:].strip()
+
+
+def _shown_name(claimed: object) -> str:
+    """Return a name that is safe to show: an operator's own issuer may let people choose any text."""
+    if not isinstance(claimed, str):
+        return ""
+    # Control characters would reach terminals, direction marks turn a line around, and no database takes them all.
+    return "".join([it for it in claimed[: 4 * MAX_NAME_CHARS] if it.isprintable()]).strip()[:MAX_NAME_CHARS].strip()
 
 
 def _kid(token: str) -> str:
