@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
@@ -10,6 +11,9 @@ from cardroom.contracts.wallet.v1 import ledger_pb2 as pb
 from cardroom.contracts.wallet.v1 import types_pb2
 from cardroom.wallet.api import checks, pages
 from cardroom.wallet.errors import REMEMBERED, STATUS_OF_REASON, Refused
+
+# More brackets than the reader of JSON can go down.
+DEEP = base64.urlsafe_b64encode(b"[" * 100_000).decode()
 
 
 def reason_of(call: Any, *args: Any, **kwargs: Any) -> str:
@@ -87,7 +91,7 @@ def test_a_page_token_belongs_to_its_question(change: dict[str, Any]) -> None:
     assert reason_of(pages.span, other, other.account) == "PAGE_TOKEN_INVALID"
 
 
-@pytest.mark.parametrize("token", ["x", "!!!!", "bnVsbA", "W10", "WzEsMiwzXQ", "e30", "\N{SNOWMAN}"])
+@pytest.mark.parametrize("token", ["x", "!!!!", "bnVsbA", "W10", "WzEsMiwzXQ", "e30", "\N{SNOWMAN}", DEEP])
 def test_made_up_page_tokens_are_refused(token: str) -> None:
     request = pb.ListAccountEntriesRequest(account="a", page_token=token)
     assert reason_of(pages.span, request, "a") == "PAGE_TOKEN_INVALID"

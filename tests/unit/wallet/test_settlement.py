@@ -36,6 +36,11 @@ def test_a_hand_moves_the_escrow(ledger: Ledger) -> None:
     assert (ledger.available(ESCROW), ledger.available(OTHER_ESCROW)) == (1_150, 850)
 
 
+def test_a_stack_may_grow_beyond_what_one_buy_in_or_transfer_may_be() -> None:
+    rich = [Change(PLAYER, 10**12, 3 * 10**12), Change(OTHER, -(10**12), 0)]
+    assert check_hand(replace(HAND, changes=rich)).changes == rich
+
+
 def test_a_hand_without_winners_moves_nothing(ledger: Ledger) -> None:
     assert settle(ledger.books, replace(HAND, changes=[Change(PLAYER, 0, 1_000)])) is None
 
@@ -70,7 +75,7 @@ def test_1_2_a_hand_of_another_currency_is_wrong(ledger: Ledger) -> None:
         {"changes": [Change(PLAYER, 1, 1), Change(PLAYER, -1, 1)]},
         {"changes": [Change("p", 1, 1), Change(OTHER, -1, 1)]},
         {"changes": [Change(PLAYER, 1, 1), Change(OTHER, -1, -1)]},
-        {"changes": [Change(PLAYER, 10**13, 1), Change(OTHER, -(10**13), 1)]},
+        {"changes": [Change(PLAYER, 10**18, 1), Change(OTHER, -(10**18), 1)]},
     ],
 )
 def test_an_unsound_hand_is_wrong_by_itself(change: dict[str, Any]) -> None:

@@ -163,10 +163,12 @@ class Poster:
     async def _once(self, requests: Sequence[Request]) -> list[bytes | Refused]:
         commands = [it.command for it in requests]
         keys = [key for it in requests if (key := it.key)]
+        # Another lane may begin a new one while this waits for the look-up.
+        known = self._known
         async with self._pool.acquire() as connection:
-            await batch.look_up(connection, commands, self._known)
+            await batch.look_up(connection, commands, known)
             for command in commands:
-                command.resolve(self._known)
+                command.resolve(known)
             opened: set[str] = set()
             for _ in range(OPENINGS_MAX):
                 async with connection.transaction():

@@ -53,7 +53,7 @@ def _question(request: Any, account: str) -> str:
 def _read(text: str, question: str) -> int:
     try:
         version, asked = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    except (ValueError, binascii.Error, TypeError):
+    except (ValueError, binascii.Error, TypeError, RecursionError):
         version, asked = None, ""
     if not isinstance(version, int) or not 0 < version < 2**62:
         raise Refused("PAGE_TOKEN_INVALID", f"page_token is {text[:60]!r}, not one that this wallet gave")

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 PLAYERS_MAX: Final = 23
-AMOUNT_MAX: Final = 10**12
+# No limit of play: a stack is whatever its player has won, however many bought in. It keeps sums within 64 bits.
+AMOUNT_MAX: Final = 10**17
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,9 +55,11 @@ async def look_up(connection: Connection, commands: Sequence[Command], known: Kn
         known.currencies.update((row[0], row[1]) for row in rows)
     leagues = {currency for it in commands if (currency := it.asks_league())}
     if leagues:
-        known.league_accounts = {currency: [] for currency in leagues}
+        found: dict[str, list[str]] = {currency: [] for currency in leagues}
         for currency, name in await connection.fetch(statements.LEAGUE_ACCOUNTS, list(leagues)):
-            known.league_accounts[currency].append(name)
+            found[currency].append(name)
+        # Last, and whole: other lanes look up other leagues in the same `known`.
+        known.league_accounts = found
 
 
 async def open_accounts(connection: Connection, missing: dict[str, str]) -> None:
