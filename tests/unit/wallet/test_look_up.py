@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cardroom.wallet import posting
 from cardroom.wallet.domain import names
 from cardroom.wallet.domain.commands import Known, VoidHold
 from cardroom.wallet.domain.sources import CloseLeague
@@ -74,8 +73,8 @@ async def test_a_lane_that_begins_anew_takes_nothing_from_one_that_waits(monkeyp
     async def load(*_: Any) -> None:
         raise LookedUp
 
-    monkeypatch.setattr(posting.batch, "look_up", look_up)
-    monkeypatch.setattr(posting.batch, "load", load)
+    monkeypatch.setattr(batch, "look_up", look_up)
+    monkeypatch.setattr(batch, "load", load)
     with pytest.raises(LookedUp):
         await poster._once([Request(command)])
     assert command.account == "player/1/play"
