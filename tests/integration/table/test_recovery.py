@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
+import asyncpg
 import pytest
 
 from cardroom.contracts.table.v1 import internal_pb2 as internal
@@ -13,6 +15,7 @@ from cardroom.table.errors import OutcomeUnknown
 from tests.integration.table.replicas import (
     DECK_KEY,
     SERVICE,
+    Player,
     Replica,
     Sql,
     StartReplica,
@@ -20,7 +23,9 @@ from tests.integration.table.replicas import (
     deal,
     look,
     open_table,
+    owners,
     refusal,
+    seat_player,
     timing,
     until,
 )
@@ -231,6 +236,60 @@ async def test_a_seating_that_ended_stays_ended_and_answers_the_same(start_repli
         table_id=table.id, seating_id=player.seating_id, player_id=player.id, display_name="A", seat=1, stack=1000
     )
     assert (await refusal(second.seats.SeatPlayer(again, metadata=SERVICE))).reason == "SEATING_OVER"
+
+
+class InDoubt:
+    """Writes the next group and loses the connection before the database has committed it: it does so later."""
+
+    def __init__(self, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.connection: asyncpg.Connection[asyncpg.Record] | None = None
+        commit = store.Lane.commit
+
+        async def write(lane: store.Lane, writes: Any) -> None:
+            if self.connection is not None and not self.is_over:
+                raise OutcomeUnknown("the test keeps the connection cut")
+            if self.connection is not None:
+                await commit(lane, writes)
+                return
+            self.connection = await asyncpg.connect(database)
+            self.transaction = self.connection.transaction()
+            await self.transaction.start()
+            columns = store._action_columns(writes), store._other_columns(writes)
+            await self.connection.execute(store.COMMIT, *columns[0], *columns[1])
+            raise OutcomeUnknown("the test cut the connection")
+
+        self.is_over = False
+        monkeypatch.setattr(store.Lane, "commit", write)
+
+    async def commit_now(self) -> None:
+        assert self.connection is not None
+        await self.transaction.commit()
+        await self.connection.close()
+
+
+async def test_a_seating_whose_commit_is_in_doubt_does_not_begin_after_it_was_ended(
+    start_replica: StartReplica, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replica = await start_replica(owner_wait_seconds=0)
+    await owners(replica)
+    table = await open_table(replica, 1)
+    late = Player("Late")
+    doubt = InDoubt(database, monkeypatch)
+    assert (await refusal(seat_player(replica, table.id, late, 2))).reason == "DATABASE_UNAVAILABLE"
+    doubt.is_over = True
+    request = internal.EndSeatingRequest(table_id=table.id, seating_id=late.seating_id)
+
+    async def end() -> internal.EndSeatingResponse:
+        answer: internal.EndSeatingResponse = await replica.seats.EndSeating(request, metadata=SERVICE)
+        return answer
+
+    ending = asyncio.create_task(end())
+    await asyncio.wait({ending}, timeout=0.2)
+    await doubt.commit_now()
+    answer = await ending
+    view_now = (await look(replica, table)).snapshot.view
+    assert (answer.is_over, answer.had_begun, answer.final_stack) == (True, True, 1000)
+    assert [seat.seat for seat in view_now.seats] == [1]
 
 
 async def test_a_seating_ended_before_it_began_never_begins(start_replica: StartReplica) -> None:

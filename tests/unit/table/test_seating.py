@@ -229,9 +229,12 @@ def test_10_3_an_all_in_player_stays_to_the_end_and_keeps_what_they_win() -> Non
 
 def test_a_seating_that_never_began_is_ended_before_it_begins() -> None:
     table = Driver(500)
+    before = table.state.version
     decision = table.do(do.EndSeating("never"))
-    assert not decision.changes
+    assert not decision.events
     assert not decision.ended[0].had_begun
+    assert decision.changes
+    assert table.state.version == before + 1
 
 
 def test_who_has_no_chips_cannot_come_back() -> None:

@@ -244,7 +244,7 @@ class Tables:
             # An engine's text could name a card.
             live.stand_still(str(error) if isinstance(error, InvariantBroken) else type(error).__name__)
             raise TableStopped(live.table_id) from None
-        if not decision.changes and not decision.ended:
+        if not decision.changes:
             return decision, None
         _DECIDED[type(command)].inc()
         return decision, written(

@@ -46,7 +46,9 @@ def decide(state: TableState, command: Command, now_ms: int, deck: Deck | None =
     answer = _HANDLERS[type(command)](step, command)
     after = step.state
     is_first = state.version == 0
-    changes = bool(step.events) or is_first or after.is_closed != state.is_closed
+    # Ending a stay that never began shows nothing, and takes a version all the same: beside it no command can slip in
+    # that begins the stay, and whose commit is in doubt.
+    changes = bool(step.events or step.ended) or is_first or after.is_closed != state.is_closed
     if changes:
         after.version += 1
     _check(state, step)
