@@ -46,6 +46,12 @@ def test_2_6_a_tables_text_shows_no_hole_card() -> None:
     assert "hand=" not in repr(table.state).replace("last_hand=", "")
 
 
+def test_2_6_a_decisions_text_shows_no_hole_card() -> None:
+    decision = Driver(1000, 1000).deal()
+    assert decision.own_cards
+    assert all(own.cards not in repr(decision) for own in decision.own_cards.values())
+
+
 def test_a_sealed_deck_comes_back(deck: Deck) -> None:
     box = DeckBox([KEY])
     assert box.open(box.seal(deck, "t", 3), box.current, "t", 3).cards == deck.cards

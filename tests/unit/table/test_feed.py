@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from cardroom.chassis.errors import PermissionDenied
 from cardroom.contracts.table.v1.table_pb2 import PlayResponse
 from cardroom.table.domain.step import Decision
 from cardroom.table.feed import BACKLOG, Feed, PlayStream
@@ -62,6 +63,15 @@ async def test_a_stream_starts_with_a_snapshot_and_goes_on_with_numbered_changes
     first = reader.got[0].version
     assert [message.version for message in reader.got] == [first, first + 1, first + 2]
     reader.task.cancel()
+
+
+async def test_10_6_who_left_before_the_stream_began_gets_no_snapshot(table: Driver, feed: Feed) -> None:
+    reader = Reader(table, feed, 1)
+    table.leave(1)
+    feed.end_of(lambda player: player != player_id(1), PermissionDenied("NOT_SEATED", "left"))
+    with pytest.raises(PermissionDenied):
+        await reader.task
+    assert not reader.got
 
 
 async def test_2_6_own_cards_go_to_their_owner_only(table: Driver, feed: Feed) -> None:

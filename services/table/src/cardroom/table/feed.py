@@ -134,6 +134,9 @@ class PlayStream:
 
     async def run(self, feed: Feed, state: Callable[[], TableState], write: Callable[[bytes], Awaitable[None]]) -> None:
         """Send a snapshot, then every change, until the stream is ended. Raises what it is ended with."""
+        if self._ended is not None:
+            # While the stream was being opened: it may show what this player has no right to see any more.
+            raise self._ended
         await self._send(write, self._snapshot(feed, state()))
         loop = asyncio.get_running_loop()
         while True:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from google.protobuf.message import Message
@@ -45,7 +45,7 @@ class Decision:
     events: tuple[TableEvent, ...]
     answer: Any
     """What the caller is told; its type belongs to the command."""
-    own_cards: dict[str, OwnCards]
+    own_cards: dict[str, OwnCards] = field(repr=False)
     """Hole cards dealt by this command, by player. For that player's streams only."""
     timing: Timing | None
     settlement: HandSettled | None
