@@ -134,9 +134,8 @@ class PlayStream:
 
     async def run(self, feed: Feed, state: Callable[[], TableState], write: Callable[[bytes], Awaitable[None]]) -> None:
         """Send a snapshot, then every change, until the stream is ended. Raises what it is ended with."""
-        if self._ended is not None:
-            # While the stream was being opened: it may show what this player has no right to see any more.
-            raise self._ended
+        # It may have ended while it was being opened: the player has no right to see the table any more.
+        self._raise_end()
         await self._send(write, self._snapshot(feed, state()))
         loop = asyncio.get_running_loop()
         while True:
@@ -150,14 +149,17 @@ class PlayStream:
                 else:
                     self._place += 1
                 await self._send(write, message)
-            if self._ended is not None:
-                raise self._ended
+            self._raise_end()
             if self.is_silent:
                 beat = PlayResponse(version=state().version, heartbeat=Heartbeat())
                 await self._send(write, beat.SerializeToString())
                 continue
             self._waiting = loop.create_future()
             await self._waiting
+
+    def _raise_end(self) -> None:
+        if self._ended is not None:
+            raise self._ended
 
     def _snapshot(self, feed: Feed, state: TableState) -> bytes:
         self._place = feed.next
