@@ -57,9 +57,10 @@ class Player:
         )
         return (await self._stub.SitDown(request, metadata=self._who)).seating
 
-    async def leave(self, table_id: str) -> Any:
+    async def leave(self, table_id: str, seating_id: str = "") -> Any:
         """Leave; returns the whole answer."""
-        return await self._stub.LeaveTable(lobby_pb2.LeaveTableRequest(table_id=table_id), metadata=self._who)
+        request = lobby_pb2.LeaveTableRequest(table_id=table_id, seating_id=seating_id)
+        return await self._stub.LeaveTable(request, metadata=self._who)
 
     async def seat(self) -> Any:
         """Where the player sits, or None."""

@@ -61,6 +61,17 @@ async def test_10_3_between_hands_the_player_leaves_at_once_with_the_chips(lobby
     assert (await ada.sit(table_id)).seat == 1
 
 
+async def test_a_request_to_leave_that_was_held_up_ends_no_later_stay(lobby: Lobby, table_id: str) -> None:
+    ada = lobby.player()
+    first = await ada.sit(table_id)
+    answer = await ada.leave(table_id, first.seating_id)
+    second = await ada.sit(table_id)
+    assert await ada.leave(table_id, first.seating_id) == answer
+    assert (await ada.seat()).seating_id == second.seating_id
+    assert (await refusal(ada.leave(table_id, "the first one"))).reason == "NOT_SEATED"
+    assert (await ada.leave(table_id, second.seating_id)).seating.state == OVER
+
+
 async def test_10_3_in_a_hand_the_player_leaves_when_it_ends(lobby: Lobby, table_id: str, bus: EventBus) -> None:
     ada = lobby.player()
     await ada.sit(table_id)

@@ -77,22 +77,27 @@ class PlayerClient:
         answer = await self._connection.call(self._lobby.SitDown, request)
         return answer.seating
 
-    async def leave(self, table_id: str) -> LeaveTableResponse:
-        """Leaves the table, at once or when the running hand ends (rule 10.3); the answer says which."""
-        return await self._connection.call(self._lobby.LeaveTable, LeaveTableRequest(table_id=table_id))
+    async def leave(self, table_id: str, *, seating_id: str = "") -> LeaveTableResponse:
+        """Leaves the table, at once or when the running hand ends (rule 10.3); the answer says which.
+
+        With the `seating_id` of your stay, from `sit_down` or `my_seat`, a repeat that comes late ends no later stay.
+        """
+        request = LeaveTableRequest(table_id=table_id, seating_id=seating_id)
+        return await self._connection.call(self._lobby.LeaveTable, request)
 
     async def leave_and_wait(self, table_id: str, *, poll_seconds: float = 0.5) -> int:
         """Leaves and waits until the seat is free and the chips are back. Returns the chips that went back."""
-        cashed_out = 0
+        cashed_out, seating_id = 0, ""
         while True:
             try:
-                answer = await self.leave(table_id)
+                answer = await self.leave(table_id, seating_id=seating_id)
             except FailedPreconditionError as error:
                 if error.reason == "NOT_SEATED":
                     return cashed_out
                 raise
             if answer.seating.state == SEATING_STATE_OVER:
                 return answer.cashed_out
+            seating_id = answer.seating.seating_id
             await asyncio.sleep(poll_seconds)
 
     async def my_seat(self) -> Seating | None:

@@ -73,9 +73,10 @@ class LobbyApi(lobby_pb2_grpc.LobbyServiceServicer):
     async def LeaveTable(self, request: lobby_pb2.LeaveTableRequest, context: Context) -> lobby_pb2.LeaveTableResponse:
         """Let the caller leave."""
         player_id = _player_id(auth.caller())
-        if _uuid(request.table_id) is None:
+        table_id, stay = _uuid(request.table_id), _uuid(request.seating_id)
+        if table_id is None or (request.seating_id and stay is None):
             raise _answer(refusals.not_seated(request.table_id))
-        seating = await _told(self._seats.leave(player_id, str(UUID(request.table_id))), "SEATING_UNFINISHED")
+        seating = await _told(self._seats.leave(player_id, table_id, stay), "SEATING_UNFINISHED")
         return lobby_pb2.LeaveTableResponse(seating=_seating(seating), cashed_out=seating.cashed_out)
 
     async def GetMySeat(self, request: lobby_pb2.GetMySeatRequest, context: Context) -> lobby_pb2.GetMySeatResponse:

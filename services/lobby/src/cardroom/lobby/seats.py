@@ -48,11 +48,14 @@ class Seats:
                 continue
         raise NotNow(f"request {ask.request_id} is being answered elsewhere")
 
-    async def leave(self, player_id: str, table_id: str) -> Seating:
-        """Return how far the player's leaving of this table is. Raises Refused when they do not sit there."""
-        seating = await self._store.ask_to_leave(player_id, table_id)
+    async def leave(self, player_id: str, table_id: str, seating_id: str | None = None) -> Seating:
+        """Return how far the player's leaving of this table is. Raises Refused when they do not sit there.
+
+        With a stay named, only that one ends: a request that comes late leaves a later stay alone.
+        """
+        seating = await self._store.ask_to_leave(player_id, table_id, seating_id)
         if seating is None:
-            past = await self._store.left_recently(player_id, table_id)
+            past = await self._store.left_recently(player_id, table_id, seating_id)
             if past is None:
                 raise Refused(refusals.not_seated(table_id))
             return past

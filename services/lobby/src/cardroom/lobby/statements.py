@@ -54,6 +54,7 @@ READ_ACTIVE_SEATING: Final = "SELECT * FROM seatings WHERE player_id = $1 AND st
 READ_PAST_SEATING: Final = """
 SELECT * FROM seatings
 WHERE player_id = $1 AND table_id = $2 AND step = 'over' AND refusal IS NULL AND over_at > now() - $3::interval
+  AND ($4::uuid IS NULL OR seating_id = $4)
 ORDER BY over_at DESC LIMIT 1
 """
 
@@ -81,7 +82,7 @@ RETURNING *
 
 ASK_TO_LEAVE: Final = """
 UPDATE seatings SET wants_out = true, due_at = now(), revision = revision + 1
-WHERE player_id = $1 AND table_id = $2 AND step <> 'over'
+WHERE player_id = $1 AND table_id = $2 AND step <> 'over' AND ($3::uuid IS NULL OR seating_id = $3)
 RETURNING *
 """
 

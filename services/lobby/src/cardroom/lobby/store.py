@@ -152,14 +152,14 @@ class SeatingStore:
         row = await self._pool.fetchrow(sql.READ_ACTIVE_SEATING, player_id)
         return _seating(row) if row else None
 
-    async def ask_to_leave(self, player_id: str, table_id: str) -> Seating | None:
-        """Write down that the player wants to leave this table; None when they are not at it."""
-        row = await self._pool.fetchrow(sql.ASK_TO_LEAVE, player_id, table_id)
+    async def ask_to_leave(self, player_id: str, table_id: str, seating_id: str | None = None) -> Seating | None:
+        """Write down that the player wants to end this stay, or whichever is on; None when there is none."""
+        row = await self._pool.fetchrow(sql.ASK_TO_LEAVE, player_id, table_id, seating_id)
         return _seating(row) if row else None
 
-    async def left_recently(self, player_id: str, table_id: str) -> Seating | None:
-        """Return the player's last stay at this table if it has just ended."""
-        row = await self._pool.fetchrow(sql.READ_PAST_SEATING, player_id, table_id, LEFT_RECENTLY)
+    async def left_recently(self, player_id: str, table_id: str, seating_id: str | None = None) -> Seating | None:
+        """Return this stay, or the player's last one at this table, if it has just ended."""
+        row = await self._pool.fetchrow(sql.READ_PAST_SEATING, player_id, table_id, LEFT_RECENTLY, seating_id)
         return _seating(row) if row else None
 
     async def note_departures(self, departures: list[Departure]) -> list[str]:
