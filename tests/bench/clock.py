@@ -28,7 +28,7 @@ PENDING = 100_000
 FIRINGS_PER_SECOND = 500
 ACTIONS_PER_SECOND = 600
 ACTING_TABLES = 100
-NAME = "cardroom.events.v1.TableChanged"
+NAME = "cardroom.events.v1.TablesChanged"
 WHO = "clock"
 
 
@@ -88,7 +88,8 @@ def changed(table_id: str, generation: int, player_id: str | None) -> Message:
         view=view,
         timing=timing,
     )
-    return Message(f"table.changed.{table_id}", NAME, change.SerializeToString())
+    group = events_pb2.TablesChanged(changes=[change])
+    return Message("table.changed", NAME, group.SerializeToString())
 
 
 async def fill(url: str, tables: Tables, first_due_ms: int, firing: int) -> None:

@@ -18,6 +18,7 @@ from cardroom.chassis.bus import EventBus, Message
 from cardroom.chassis.errors import PublishFailed
 from cardroom.chassis.outbox import OutboxMessage, Relay
 from cardroom.chassis.settings import ServiceSettings
+from cardroom.contracts.events.v1.group_pb2 import Group
 
 Until = Callable[..., Awaitable[None]]
 
@@ -179,7 +180,21 @@ async def test_after_a_failure_later_messages_of_the_same_scope_stay_and_others_
     relay = Relay(None, None)  # type: ignore[arg-type]
     rows = [{"id": n, "routing_key": key, "mandatory": False, "type": "t"} for n, key in enumerate("abab")]
     error = PublishFailed({1: TimeoutError()}, 4)
-    assert relay._sort_out(rows, error) == ([0, 2], error)  # type: ignore[arg-type]
+    assert relay._sort_out([[row] for row in rows], error) == ([0, 2], error)  # type: ignore[list-item]
+
+
+async def test_groups_that_wait_together_are_one_message_and_reach_the_handler_as_events(
+    rig: Rig, until: Until
+) -> None:
+    key, kind = f"out.{rig.scope}.t", "cardroom.events.v1.TablesChanged"
+    async with rig.pool.acquire() as conn, conn.transaction():
+        groups = [Group(events=[f"{n}".encode(), f"{n}+".encode()]).SerializeToString() for n in range(3)]
+        await outbox.insert(conn, [OutboxMessage(key, kind, body) for body in groups])
+    rig.relays[0].wake()
+    await rig.until_left(0)
+    await until(lambda: rig.bodies == ["0", "0+", "1", "1+", "2", "2+"])
+    assert len({message.message_id for message in rig.seen}) == 1
+    assert {message.type for message in rig.seen} == {"cardroom.events.v1.TableChanged"}
 
 
 async def test_a_relay_outlives_its_database_session(rig: Rig, until: Until) -> None:

@@ -16,7 +16,7 @@ from cardroom.chassis.bus import Message
 from cardroom.contracts.events.v1 import events_pb2
 from cardroom.contracts.table.v1 import internal_pb2, internal_pb2_grpc, view_pb2
 
-TYPE = "cardroom.events.v1.TableChanged"
+TYPE = "cardroom.events.v1.TablesChanged"
 
 
 def now_ms() -> int:
@@ -142,7 +142,8 @@ class Table:
         changed = events_pb2.TableChanged(
             table_id=self.table_id, version=self.version, occurred_at=at, events=events, view=view, timing=timing
         )
-        return Message(f"table.changed.{self.table_id}", TYPE, changed.SerializeToString(), mandatory=False)
+        group = events_pb2.TablesChanged(changes=[changed])
+        return Message("table.changed", TYPE, group.SerializeToString(), mandatory=False)
 
     def _acted(self) -> view_pb2.TableEvent:
         taken = view_pb2.ActionTaken(seat=1, action_number=self.action, kind=view_pb2.ACTION_KIND_CHECK)

@@ -36,8 +36,8 @@ async def publish_left(bus: EventBus, table_id: str, player_id: str, version: in
     now = Timestamp()
     now.GetCurrentTime()
     change = events_pb2.TableChanged(table_id=table_id, version=version, events=[event], occurred_at=now)
-    name = "cardroom.events.v1.TableChanged"
-    await bus.publish([Message(f"table.changed.{table_id}", name, change.SerializeToString())])
+    group = events_pb2.TablesChanged(changes=[change])
+    await bus.publish([Message("table.changed", "cardroom.events.v1.TablesChanged", group.SerializeToString())])
 
 
 @pytest.fixture(scope="module")

@@ -159,7 +159,8 @@ def played(table_id: str, number: int, pot: int, seconds_ago: int) -> Message:
         view_pb2.TableEvent(hand_ended=view_pb2.HandEnded(hand_number=number, pot_total=pot)),
     ]
     change = events_pb2.TableChanged(table_id=table_id, version=number, occurred_at=now, events=events)
-    return Message(f"table.changed.{table_id}", "cardroom.events.v1.TableChanged", change.SerializeToString())
+    group = events_pb2.TablesChanged(changes=[change])
+    return Message("table.changed", "cardroom.events.v1.TablesChanged", group.SerializeToString())
 
 
 async def test_the_average_pot_is_of_the_last_50_hands_and_repeats_count_once(

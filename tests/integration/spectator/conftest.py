@@ -16,7 +16,7 @@ import pytest
 
 from cardroom.chassis.bus import EventBus, Message
 from cardroom.chassis.service import App
-from cardroom.contracts.events.v1.events_pb2 import TableChanged
+from cardroom.contracts.events.v1.events_pb2 import TableChanged, TablesChanged
 from cardroom.contracts.spectator.v1 import spectator_pb2, spectator_pb2_grpc
 from cardroom.contracts.table.v1.view_pb2 import PublicView, StackChanged, TableEvent
 from cardroom.local.postgres import AS_UTF8
@@ -46,7 +46,8 @@ class Table:
             view=PublicView(table_id=self.table_id, version=version, name="Ash"),
         )
         changed.occurred_at.FromDatetime(datetime.now(UTC) - age)
-        return Message(f"table.changed.{self.table_id}", TableChanged.DESCRIPTOR.full_name, changed.SerializeToString())
+        group = TablesChanged(changes=[changed])
+        return Message("table.changed", TablesChanged.DESCRIPTOR.full_name, group.SerializeToString())
 
     async def happens(self, count: int = 1, *, age: timedelta = timedelta(0)) -> None:
         """Publish the next `count` changes; return when the broker has them."""

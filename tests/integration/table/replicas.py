@@ -23,7 +23,7 @@ from cardroom.chassis.channels import Channels
 from cardroom.chassis.errors import CardroomError, from_rpc_error
 from cardroom.chassis.leases import LeaseKeeper
 from cardroom.chassis.service import App
-from cardroom.contracts.events.v1.events_pb2 import TableChanged
+from cardroom.contracts.events.v1.events_pb2 import TablesChanged
 from cardroom.contracts.table.v1 import internal_pb2 as internal
 from cardroom.contracts.table.v1 import table_pb2 as pb
 from cardroom.contracts.table.v1 import view_pb2 as view
@@ -172,13 +172,11 @@ async def look(replica: Replica, table: Table, player: Player | None = None) -> 
 
 async def timing(sql: Sql, table_id: str) -> Any:
     """What the clock was told last about a table."""
-    rows = await sql.fetch(
-        "select body from outbox where routing_key = $1 order by id desc", f"table.changed.{table_id}"
-    )
+    rows = await sql.fetch("select body from outbox where routing_key = 'table.changed' order by id desc")
     for row in rows:
-        changed = TableChanged.FromString(row["body"])
-        if changed.HasField("timing"):
-            return changed.timing
+        for changed in TablesChanged.FromString(row["body"]).changes:
+            if changed.table_id == table_id and changed.HasField("timing"):
+                return changed.timing
     return None
 
 

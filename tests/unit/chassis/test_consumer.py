@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from cardroom.chassis import _consumer
+from cardroom.chassis import _consumer, groups
 from cardroom.chassis._consumer import Consumer
 from cardroom.chassis._message import Message
 from cardroom.chassis.errors import Unavailable
+
+GROUP = "cardroom.events.v1.TablesChanged"
 
 
 class FakeChannel:
@@ -28,7 +30,8 @@ class FakeChannel:
 
 
 def delivery(channel: FakeChannel, tag: int, body: bytes) -> Any:
-    known = SimpleNamespace(headers={"epoch": b"4", "x": {}}, message_type="t", message_id=f"id-{tag}")
+    kind = GROUP if body.startswith(b"\n") else "t"
+    known = SimpleNamespace(headers={"epoch": b"4", "x": {}}, message_type=kind, message_id=f"id-{tag}")
     header = SimpleNamespace(properties=known)
     return SimpleNamespace(
         channel=channel, delivery_tag=tag, header=header, routing_key="a.b", body=body, redelivered=False
@@ -81,6 +84,29 @@ async def test_a_poison_message_is_rejected_after_its_tries_and_the_others_pass(
     channel = await worked(handle, b"a", b"bad", b"c")
     assert channel.told == [("ack", 1, False), ("reject", 2, False), ("ack", 3, False)]
     assert calls == [[b"a", b"bad", b"c"], [b"a"], [b"bad"], [b"bad"], [b"c"]]
+
+
+async def test_a_group_with_a_bad_event_is_rejected_after_its_other_events_were_handled() -> None:
+    calls: list[list[bytes]] = []
+
+    async def handle(messages: list[Message]) -> None:
+        calls.append([message.body for message in messages])
+        if any(message.body == b"bad" for message in messages):
+            raise ValueError("poison")
+
+    channel = await worked(handle, *[body for body, _ in groups.pack([b"a", b"bad", b"c"])], b"d", b"\n\xff")
+    assert channel.told == [("reject", 1, False), ("ack", 2, False), ("reject", 3, False)]
+    assert calls == [[b"a"], [b"bad"], [b"bad"], [b"c"], [b"d"]]
+
+
+async def test_the_handler_gets_single_events_of_groups() -> None:
+    seen: list[list[bytes]] = []
+
+    async def handle(messages: list[Message]) -> None:
+        seen.append([message.body for message in messages])
+
+    channel = await worked(handle, *[body for body, _ in groups.pack([b"a", b"b"])], b"c")
+    assert (channel.told, seen) == ([("ack", 2, True)], [[b"a", b"b", b"c"]])
 
 
 async def test_a_batch_is_tried_whole_while_a_neighbour_is_away() -> None:

@@ -14,7 +14,7 @@ from cardroom.table.writes import Write
 
 
 def write(name: str, shard: int = 1) -> Write:
-    return Write(name, shard, 1, None, None, None, (), ())
+    return Write(name, shard, 1, None, None, None, (), None, None)
 
 
 class FakeDatabase:

@@ -7,7 +7,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
-from cardroom.chassis import logs, metrics, telemetry
+from google.protobuf.message import DecodeError
+
+from cardroom.chassis import groups, logs, metrics, telemetry
 from cardroom.chassis._classify import is_transient
 from cardroom.chassis._message import Message, delivered
 
@@ -72,24 +74,37 @@ class Consumer:
 
     async def _settle(self, channel: AbstractChannel, batch: list[DeliveredMessage]) -> None:
         messages = [delivered(raw) for raw in batch]
-        if await self._tried(messages, tries=1) is None:
+        if await self._tried(messages, _all_apart, tries=1) is None:
             await channel.basic_ack(_tag(batch[-1]), multiple=True, wait=False)
             self._consumed.inc(len(batch))
             return
         for raw, message in zip(batch, messages, strict=True):
-            error = await self._tried([message], tries=self._tries)
+            error = await self._tried_alone(message)
             if error is None:
                 await channel.basic_ack(_tag(raw), wait=False)
                 self._consumed.inc()
             else:
                 await self._bury(channel, raw, message, error)
 
-    async def _tried(self, messages: list[Message], tries: int) -> Exception | None:
+    async def _tried_alone(self, message: Message) -> Exception | None:
+        """Handle a message by itself, and if it is a group each of its events: the good ones count in any case."""
+        try:
+            events = groups.apart(message)
+        except DecodeError as error:
+            return error
+        failure = None
+        for event in events:
+            failure = await self._tried([event], list, tries=self._tries) or failure
+        return failure
+
+    async def _tried(
+        self, messages: list[Message], opened: Callable[[list[Message]], list[Message]], tries: int
+    ) -> Exception | None:
         """Handle them; while a neighbour is away that costs no try. Return the error that the last try ended with."""
         wait, failed = FIRST_WAIT_SECONDS, 0
         while True:
             try:
-                await self._handle(messages)
+                await self._handle(messages, opened(messages))
             except Exception as error:
                 self._retries.inc()
                 transient = is_transient(error)
@@ -102,16 +117,16 @@ class Consumer:
             await asyncio.sleep(wait)
             wait = min(wait * 2, MAX_WAIT_SECONDS)
 
-    async def _handle(self, messages: list[Message]) -> None:
+    async def _handle(self, messages: list[Message], events: list[Message]) -> None:
         if not telemetry.enabled():
-            await self._handler(messages)
+            await self._handler(events)
             return
         with ExitStack() as spans:
             # Last to first: the first message's span becomes the current one.
             for message in reversed(messages):
                 parent = message.headers.get("traceparent")
                 spans.enter_context(telemetry.span(f"consume {message.type}", kind="consumer", parent=parent))
-            await self._handler(messages)
+            await self._handler(events)
 
     async def _bury(self, channel: AbstractChannel, raw: DeliveredMessage, message: Message, error: Exception) -> None:
         log.error(
@@ -125,6 +140,10 @@ class Consumer:
         )
         self._dead.inc()
         await channel.basic_reject(_tag(raw), requeue=False, wait=False)
+
+
+def _all_apart(messages: list[Message]) -> list[Message]:
+    return [event for message in messages for event in groups.apart(message)]
 
 
 def _tag(raw: DeliveredMessage) -> int:

@@ -60,7 +60,8 @@ class EventBus:
         `handler` gets a batch in order; all are acknowledged after it returns. When it raises, each message is tried
         alone, in order: up to `tries` times, then it goes to `<queue>.dead`. Failures of a neighbour (database away,
         UNAVAILABLE) do not count: the batch is tried until it works. A batch is at most `batch_max` messages and waits
-        `batch_wait_ms` for company.
+        `batch_wait_ms` for company. A group of events (`groups`) is one message here, and each event a message for the
+        handler; a group with a bad event goes to the dead letters whole, after its other events were handled.
         """
         assert self._task is None, "consume() comes before start()"
         assert 1 <= batch_max <= prefetch, f"batch_max is {batch_max}: at least 1, at most prefetch ({prefetch})"

@@ -12,6 +12,8 @@ that moves to another owner cannot overtake its own older rows. A replica that i
 the lock when the database ends its transaction; the rows are then published again:
 at least once, and consumers ignore what they have.
 
+**Groups.** Neighbouring rows that hold groups of events of one kind are published as one message (`groups`).
+
 **Failures.** After a message that was not confirmed, later ones with the same routing key stay too and are sent again,
 so that the last deliveries of a scope are in order.
 """
@@ -29,7 +31,7 @@ from uuid import uuid4
 
 import asyncpg
 
-from cardroom.chassis import logs, metrics, telemetry
+from cardroom.chassis import groups, logs, metrics, telemetry
 from cardroom.chassis._message import Message
 from cardroom.chassis.errors import BusDisconnected, PublishFailed, UnroutableError
 
@@ -222,19 +224,23 @@ class Relay:
         return failure
 
     async def _publish(self, rows: Sequence[asyncpg.Record]) -> tuple[list[int], PublishFailed | None]:
+        parcels = _parcels(rows)
         try:
-            await self._bus.publish([_message(row) for row in rows], timeout_seconds=PUBLISH_SECONDS)
+            await self._bus.publish([message for message, _ in parcels], timeout_seconds=PUBLISH_SECONDS)
         except PublishFailed as error:
-            return self._sort_out(rows, error)
+            return self._sort_out([carried for _, carried in parcels], error)
         return [row["id"] for row in rows], None
 
-    def _sort_out(self, rows: Sequence[asyncpg.Record], error: PublishFailed) -> tuple[list[int], PublishFailed | None]:
-        """Return the ids that are done, and the failure if one is worth a pause."""
+    def _sort_out(
+        self, parcels: Sequence[Sequence[asyncpg.Record]], error: PublishFailed
+    ) -> tuple[list[int], PublishFailed | None]:
+        """Return the ids that are done, and the failure if one is worth a pause. A parcel's rows share its fate."""
         done: list[int] = []
         kept: set[str] = set()
         failure: PublishFailed | None = None
-        for place, row in enumerate(rows):
-            key, cause = row["routing_key"], error.failed.get(place)
+        for place, rows in enumerate(parcels):
+            row, cause = rows[0], error.failed.get(place)
+            key = row["routing_key"]
             if isinstance(cause, UnroutableError):
                 self._alert_unroutable(row)
                 if row["mandatory"]:
@@ -245,7 +251,7 @@ class Relay:
                 failure = error
                 kept.add(key)
             if key not in kept:
-                done.append(row["id"])
+                done.extend(row["id"] for row in rows)
         return done, failure
 
     def _alert_unroutable(self, row: asyncpg.Record) -> None:
@@ -281,6 +287,16 @@ def _headers(message: OutboxMessage) -> str:
     if message.traceparent is not None:
         headers["traceparent"] = message.traceparent
     return json.dumps(headers)
+
+
+def _parcels(rows: Sequence[asyncpg.Record]) -> list[tuple[Message, Sequence[asyncpg.Record]]]:
+    """Return the messages to publish, each with the rows that are in it."""
+    parcels: list[tuple[Message, Sequence[asyncpg.Record]]] = []
+    place = 0
+    for message, count in groups.join([_message(row) for row in rows]):
+        parcels.append((message, rows[place : place + count]))
+        place += count
+    return parcels
 
 
 def _message(row: asyncpg.Record) -> Message:

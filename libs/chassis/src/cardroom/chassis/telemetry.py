@@ -64,6 +64,8 @@ class _State:
 
 
 _NO_SPAN = _NoSpan()
+# The last hex digit of the flags, where the lowest bit is set.
+_SAMPLED = "13579bdf"
 
 
 def setup(settings: ServiceSettings) -> None:
@@ -121,6 +123,15 @@ def traceparent() -> str | None:
         if context.is_valid:
             return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
     return _passed_on.get()
+
+
+def recorded_traceparent() -> str | None:
+    """Return the traceparent to send along if its trace is recorded (sampled), here or by whoever began it; else None.
+
+    What must be rare enough to be sent by itself: nothing in a trace that nobody records is worth a message.
+    """
+    current = traceparent()
+    return current if current is not None and current[-1] in _SAMPLED else None
 
 
 def current_ids() -> tuple[str, str] | None:

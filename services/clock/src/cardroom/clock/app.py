@@ -51,7 +51,7 @@ async def build(
     news = app.add(BankNews(store, tables, now_ms))
     changes = events.TableChanges(store, firings.run, news.wake)
     bus = app.add(EventBus(settings.amqp_url, settings.service))
-    bus.consume(events.QUEUE, events.BINDINGS, changes.handle, prefetch=1000, batch_max=400, batch_wait_ms=20)
+    bus.consume(events.QUEUE, events.BINDINGS, changes.handle, prefetch=60, batch_max=30, batch_wait_ms=20)
     app.add_task("count", lambda: _count(store))
     handlers = (ClockApi(store, now_ms), clock_pb2_grpc.add_ClockServiceServicer_to_server, SERVICE)
     app.add(GrpcServer(settings, [handlers], app.add(verifier or TokenVerifier(settings))))

@@ -61,7 +61,7 @@ async def build(
     table_errands: Errands[Table] = app.add(Errands("table", tables, lambda one: one.table_id, table_saga.advance))
     seating_saga.wake_in, table_saga.wake_in = seating_errands.wake_in, table_errands.wake_in
     changes = events.TableChanges(tables, seatings, seating_errands)
-    bus.consume(events.QUEUE, events.BINDINGS, changes.handle, prefetch=500, batch_max=250, batch_wait_ms=50)
+    bus.consume(events.QUEUE, events.BINDINGS, changes.handle, prefetch=60, batch_max=30, batch_wait_ms=50)
     app.add_task("housekeeping", lambda: _keep_house(tables, seatings))
     offers, seats = Offers(tables, table_errands, GAMES), Seats(seatings, seating_errands)
     players = (

@@ -32,7 +32,7 @@ async def build(settings: SpectatorSettings) -> App:
     app.add_stop(pool.close)
     store = Store(pool, settings.delay)
     bus = app.add(EventBus(settings.amqp_url, settings.service))
-    bus.consume(QUEUE, BINDINGS, TableChanges(store).handle, prefetch=2000, batch_max=500, batch_wait_ms=50)
+    bus.consume(QUEUE, BINDINGS, TableChanges(store).handle, prefetch=60, batch_max=30, batch_wait_ms=50)
     feeds = Feeds(store, settings.poll_ms / 1000)
     app.add_task("feeds", feeds.run)
     app.add_task("purge", lambda: purge(store, settings))

@@ -12,7 +12,7 @@ from cardroom.chassis import outbox
 from cardroom.chassis.errors import LeaseLost
 from cardroom.table.domain.step import EndedSeating
 from cardroom.table.errors import OutcomeUnknown, WriteRefused
-from cardroom.table.writes import Write
+from cardroom.table.writes import Write, messages
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
@@ -229,7 +229,7 @@ def _action_columns(writes: Sequence[Write]) -> list[Any]:
         [log.occurred_ms for _, log in logs],
         [log.command for _, log in logs],
         [log.change for _, log in logs],
-        *outbox.columns([message for write in writes for message in write.messages]),
+        *outbox.columns(list(messages(writes))),
     ]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from cardroom.chassis import groups, telemetry
 from cardroom.chassis.outbox import OutboxMessage
 from cardroom.contracts.events.v1.events_pb2 import TableChanged
 from cardroom.contracts.table.v1.table_pb2 import Change
@@ -15,9 +16,14 @@ from cardroom.table.domain.state import TableState
 from cardroom.table.domain.step import Decision, EndedSeating, timestamp
 from cardroom.table.domain.view import public_view
 
-__all__ = ["HandRow", "LogRow", "SnapshotRow", "Write", "written"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
-CHANGED: Final = "cardroom.events.v1.TableChanged"
+__all__ = ["CHANGED", "CHANGED_KEY", "ChangeRow", "HandRow", "LogRow", "SnapshotRow", "Write", "messages", "written"]
+
+CHANGED: Final = "cardroom.events.v1.TablesChanged"
+CHANGED_KEY: Final = "table.changed"
+"""One for all tables: after a failure the relay keeps the order of what has the same routing key."""
 SETTLED: Final = "cardroom.events.v1.HandSettled"
 
 
@@ -55,6 +61,15 @@ class HandRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """A change for everyone to know: the event, and the trace that follows it if that is recorded."""
+
+    name: str
+    event: bytes
+    traceparent: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Write:
     """All that one command writes, fenced by the epoch of the table's shard."""
 
@@ -65,7 +80,8 @@ class Write:
     snapshot: SnapshotRow | None
     hand: HandRow | None
     ended: tuple[EndedSeating, ...]
-    messages: tuple[OutboxMessage, ...]
+    changed: ChangeRow | None
+    settled: OutboxMessage | None
 
     @property
     def is_more_than_an_action(self) -> bool:
@@ -79,7 +95,7 @@ def written(
     """What a decision writes."""
     after = decision.state
     if not decision.changes:
-        return Write(after.table_id, shard, epoch, None, None, None, decision.ended, ())
+        return Write(after.table_id, shard, epoch, None, None, None, decision.ended, None, None)
     log = LogRow(
         version=after.version,
         hand_number=after.hand_number,
@@ -100,7 +116,8 @@ def written(
         snapshot=snapshot,
         hand=_hand(before, decision, box),
         ended=decision.ended,
-        messages=_messages(decision, epoch, now_ms),
+        changed=_changed(decision, epoch, now_ms),
+        settled=_settled(decision, epoch),
     )
 
 
@@ -116,10 +133,9 @@ def _hand(before: TableState, decision: Decision, box: DeckBox) -> HandRow | Non
     return HandRow(number, first, None, box.current, box.seal(decision.deck, after.table_id, number))
 
 
-def _messages(decision: Decision, epoch: int, now_ms: int) -> tuple[OutboxMessage, ...]:
+def _changed(decision: Decision, epoch: int, now_ms: int) -> ChangeRow:
     after = decision.state
-    headers = {"epoch": str(epoch)}
-    changed = TableChanged(
+    event = TableChanged(
         table_id=after.table_id,
         version=after.version,
         epoch=epoch,
@@ -128,24 +144,45 @@ def _messages(decision: Decision, epoch: int, now_ms: int) -> tuple[OutboxMessag
         view=public_view(after),
         timing=decision.timing,
     )
-    message = OutboxMessage(
-        f"table.changed.{after.table_id}",
-        CHANGED,
-        changed.SerializeToString(),
-        headers=headers,
-        message_id=f"{after.table_id}/{after.version}",
-    )
-    if decision.settlement is None:
-        return (message,)
+    name = f"{after.table_id}/{after.version}"
+    return ChangeRow(name, event.SerializeToString(), telemetry.recorded_traceparent())
+
+
+def _settled(decision: Decision, epoch: int) -> OutboxMessage | None:
     settlement = decision.settlement
+    if settlement is None:
+        return None
     settlement.epoch = epoch
-    settled = OutboxMessage(
-        f"table.settled.{after.table_id}",
+    return OutboxMessage(
+        f"table.settled.{settlement.table_id}",
         SETTLED,
         settlement.SerializeToString(),
-        headers=headers,
-        message_id=f"{after.table_id}/hand/{settlement.hand_number}",
+        headers={"epoch": str(epoch)},
+        message_id=f"{settlement.table_id}/hand/{settlement.hand_number}",
         # Chips must not get lost because the wallet's queue is not there yet.
         mandatory=True,
     )
-    return (message, settled)
+
+
+def messages(writes: Sequence[Write]) -> Iterator[OutboxMessage]:
+    """What a group of writes tells the others: all changes in one message, but for those whose trace is recorded.
+
+    A table has at most one write in a group, and begins the next after this one is committed: so the order in which
+    one table's changes lie in the outbox is the order in which they happened.
+    """
+    changes = [write.changed for write in writes if write.changed is not None]
+    for one in changes:
+        if one.traceparent is not None:
+            yield from _grouped([one])
+    yield from _grouped([one for one in changes if one.traceparent is None])
+    for write in writes:
+        if write.settled is not None:
+            yield write.settled
+
+
+def _grouped(changes: Sequence[ChangeRow]) -> Iterator[OutboxMessage]:
+    place = 0
+    for body, count in groups.pack([one.event for one in changes]):
+        first = changes[place]
+        place += count
+        yield OutboxMessage(CHANGED_KEY, CHANGED, body, message_id=first.name, traceparent=first.traceparent)
