@@ -12,6 +12,7 @@ from cardroom.contracts.table.v1 import internal_pb2 as internal
 from cardroom.contracts.table.v1 import view_pb2 as view
 from cardroom.table import store
 from cardroom.table.errors import OutcomeUnknown
+from cardroom.table.streams import Streams
 from tests.integration.table.replicas import (
     DECK_KEY,
     SERVICE,
@@ -220,6 +221,30 @@ async def test_a_deck_key_that_was_replaced_is_no_reason_to_stop(start_replica: 
     second = await start_replica(deck_key="B" * 43 + "=", deck_keys_old=DECK_KEY)
     answer = await table.of(turn.player_id).act(second, table.id, turn.token, CALL)
     assert answer.taken.kind == CALL
+
+
+async def test_a_table_that_the_clock_has_forgotten_begins_its_wait_anew(
+    start_replica: StartReplica, sql: Sql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replica = await start_replica()
+    table = await open_table(replica, 2)
+    tables = replica.part(Streams)._tables
+    lost = await timing(sql, table.id)
+    assert await tables.restart_overdue() == 0
+    later = tables._clock() + 60_000
+    monkeypatch.setattr(tables, "_clock", lambda: later)
+    assert await tables.restart_overdue() == 1
+    assert await tables.restart_overdue() == 0
+    told = await timing(sql, table.id)
+    assert told.generation > lost.generation
+    assert told.deal.due_at.ToMilliseconds() > later
+    now = await deal(replica, sql, table)
+    later += 120_000
+    assert await tables.restart_overdue() == 1
+    after = (await look(replica, table)).snapshot.view
+    same_but_for_the_clock(now, after)
+    assert after.hand.turn.base_deadline.ToMilliseconds() > later
+    assert (await timing(sql, table.id)).HasField("turn")
 
 
 async def test_a_seating_that_ended_stays_ended_and_answers_the_same(start_replica: StartReplica, sql: Sql) -> None:

@@ -204,7 +204,16 @@ def test_9_6_a_restarted_turn_has_a_full_clock_and_the_same_token(table: Driver)
 
 
 def test_without_a_turn_there_is_nothing_to_restart() -> None:
-    assert not Driver(1000, 1000).do(do.RestartTurn()).changes
+    assert not Driver(1000).do(do.RestartTurn()).changes
+
+
+def test_between_hands_a_wait_that_begins_anew_is_the_pause_before_the_deal() -> None:
+    table = Driver(1000, 1000)
+    table.now += 60_000
+    decision = table.do(do.RestartTurn())
+    assert decision.timing is not None
+    assert decision.timing.deal.due_at.ToMilliseconds() == table.now + 2_000
+    assert table.state.next_deal_ms == table.now + 2_000
 
 
 def test_the_events_of_an_action_come_in_the_order_it_all_happened(table: Driver) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Final
+
 from cardroom.chassis import database
 from cardroom.chassis.auth import TokenVerifier
 from cardroom.chassis.bus import EventBus
@@ -23,6 +26,8 @@ from cardroom.table.takeover import Takeover
 from cardroom.table.time_api import TimeApi
 
 __all__ = ["build"]
+
+OVERDUE_LOOK_SECONDS: Final = 10.0
 
 
 async def build(
@@ -76,4 +81,11 @@ async def build(
     # Leases come after the server: nobody is sent here before it answers, and they are handed over before it stops.
     app.add(server)
     app.add(leases)
+    app.add_task("overdue", lambda: _restart_overdue(tables))
     return app
+
+
+async def _restart_overdue(tables: Tables) -> None:
+    while True:
+        await asyncio.sleep(OVERDUE_LOOK_SECONDS)
+        await tables.restart_overdue()

@@ -19,4 +19,7 @@ STREAMS = Gauge("cardroom_table_streams", "Player streams served here (those pas
 RESYNCS = Counter("cardroom_table_stream_resyncs_total", "Streams that fell behind and got a new snapshot.")
 OWNED = Gauge("cardroom_table_owned", "Tables in memory here.")
 LOADED = Counter("cardroom_table_loaded_total", "Tables read from the database.")
+RESTARTED = Counter(
+    "cardroom_table_restarted_total", "Waits that began anew because the clock was 30 s late. Alert on a steady rate."
+)
 STOPPED = Counter("cardroom_table_stopped_total", "Tables that stopped on a broken invariant. Alert on any.")

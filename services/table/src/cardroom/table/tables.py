@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final, get_args
 
 from cardroom.chassis import telemetry
-from cardroom.chassis.errors import LeaseLost
+from cardroom.chassis.errors import CardroomError, LeaseLost
 from cardroom.chassis.leases import LeaseKeeper
 from cardroom.contracts.table.v1.table_pb2 import ActResponse, Change
 from cardroom.contracts.table.v1.view_pb2 import TurnToken
@@ -42,6 +42,7 @@ __all__ = ["SHARDS", "Tables", "shard_of"]
 
 SHARDS: Final = 256
 TRIES: Final = 3
+OVERDUE_MS: Final = 30_000
 
 _DECIDED: Final = {kind: metrics.COMMANDS.labels(kind.__name__) for kind in get_args(Command)}
 
@@ -177,6 +178,30 @@ class Tables:
         if live.is_idle and self._tables.get(live.table_id) is live:
             del self._tables[live.table_id]
             metrics.OWNED.set(len(self._tables))
+
+    # Forgotten by the clock
+
+    async def restart_overdue(self) -> int:
+        """Begin anew what tables here have waited for much too long; answers how many that was.
+
+        The clock is late when it or the broker is away, and then late timers fire. One that is lost never fires: nobody
+        else would ever move such a table on.
+        """
+        now = self._clock()
+        restarted = 0
+        for live in list(self._tables.values()):
+            state = live.state
+            if state is None or live.must_load or self.epoch(live.shard) != live.epoch:
+                continue
+            if not 0 < state.waits_until_ms < now - OVERDUE_MS:
+                continue
+            try:
+                await self._run(live, RestartTurn(), only_while=state)
+            except (CardroomError, OutcomeUnknown, WriteRefused):
+                continue  # whatever is wrong with it, it is looked at again
+            restarted += 1
+            metrics.RESTARTED.inc()
+        return restarted
 
     # Changing
 

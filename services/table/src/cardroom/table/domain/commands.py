@@ -136,7 +136,7 @@ class SetTimeBank:
 
 @dataclass(frozen=True, slots=True)
 class RestartTurn:
-    """The table has a new owner: the running turn begins anew (9.6)."""
+    """The table has a new owner, or its timer got lost: what it waits for begins anew (9.6)."""
 
 
 Command = (

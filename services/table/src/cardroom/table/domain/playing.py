@@ -224,9 +224,11 @@ def start_time_bank(step: Step, command: StartTimeBank) -> bool:
 
 
 def restart_turn(step: Step, _: RestartTurn) -> None:
-    """The table has a new owner: the running turn begins anew with a full clock (9.6)."""
+    """The running turn begins anew with a full clock (9.6); between hands, the pause before a deal that is due does."""
     turn = step.state.turn
     if turn is None:
+        if step.state.next_deal_ms:
+            step.schedule_deal(step.state.pace.pause_ms)
         return
     _ask(step, turn.token.action_number)
     assert step.state.turn is not None

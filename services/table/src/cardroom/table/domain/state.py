@@ -135,6 +135,14 @@ class TableState:
         """Whether the player on this seat is dealt into the running hand."""
         return self.hand is not None and number in self.hand.seats
 
+    @property
+    def waits_until_ms(self) -> int:
+        """When the clock should have moved the table on at the latest; 0 while it waits for nothing."""
+        turn = self.turn
+        if turn is None:
+            return self.next_deal_ms
+        return turn.bank_deadline_ms or turn.base_deadline_ms + turn.view.time_bank_left_ms
+
     def chips(self) -> int:
         """Every chip at the table, those in the pots included. During a hand these are the stacks before it."""
         return sum([seat.stack for seat in self.seats.values()])
