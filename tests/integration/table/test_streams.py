@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
+from cardroom.chassis.leases import LeaseKeeper
 from cardroom.contracts.table.v1 import internal_pb2 as internal
 from cardroom.table.streams import Streams
-from tests.integration.table.replicas import SERVICE, Player, Sql, StartReplica, deal, open_table, refusal, until
+from tests.integration.table.replicas import SERVICE, Player, Sql, StartReplica, deal, look, open_table, refusal, until
 
 
 async def test_a_fifth_stream_is_refused_and_the_four_go_on(start_replica: StartReplica) -> None:
@@ -112,3 +115,19 @@ async def test_a_stranger_gets_no_stream(start_replica: StartReplica) -> None:
     replica = await start_replica()
     table = await open_table(replica, 1)
     assert (await refusal(Player("stranger").play(replica, table.id).read())).reason == "NOT_SEATED"
+
+
+async def test_the_streams_of_an_owner_that_cannot_renew_end_although_nobody_tells_it(
+    start_replica: StartReplica, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replica = await start_replica()
+    table = await open_table(replica, 1)
+    stream = table.players[0].play(replica, table.id)
+    await stream.read()
+    # As when the database is out of reach: the lease runs out, and no callback of the keeper says so.
+    monkeypatch.setattr(replica.part(LeaseKeeper), "epoch", lambda _: None)
+    async with asyncio.timeout(3):
+        error = await refusal(stream.read())
+    assert error.reason == "TABLE_MOVING"
+    monkeypatch.undo()
+    assert (await look(replica, table)).snapshot.view.seats

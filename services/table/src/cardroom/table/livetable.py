@@ -126,7 +126,11 @@ class LiveTable:
     async def drain(self) -> None:
         """Let what runs finish, then leave; who still waits for a turn is sent to the new owner."""
         self.is_gone = True
-        async with self._lock:
+        try:
+            async with self._lock:
+                pass
+        finally:
+            # Also when what runs takes too long to wait for: the streams would go on with heartbeats, and nothing else.
             self.leave()
 
     def leave(self) -> None:

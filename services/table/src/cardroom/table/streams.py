@@ -83,6 +83,7 @@ class Streams:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(min(TICK_SECONDS, self._heartbeat_seconds / 2))
+            self._tables.end_lost()
             quiet = time.monotonic() - self._heartbeat_seconds
             for stream in self._open:
                 if stream.quiet_since <= quiet:

@@ -95,11 +95,23 @@ class Tables:
         """Finish what runs at a shard's tables and forget them; their streams end."""
         self._closing.add(shard)
         leaving = [live for live in self._tables.values() if live.shard == shard]
-        await asyncio.gather(*[live.drain() for live in leaving])
-        for live in leaving:
-            if self._tables.get(live.table_id) is live:
-                del self._tables[live.table_id]
-        metrics.OWNED.set(len(self._tables))
+        try:
+            await asyncio.gather(*[live.drain() for live in leaving])
+        finally:
+            for live in leaving:
+                if self._tables.get(live.table_id) is live:
+                    del self._tables[live.table_id]
+            metrics.OWNED.set(len(self._tables))
+
+    def end_lost(self) -> None:
+        """End the streams of tables that are not safely ours any more.
+
+        The database may be out of reach from here alone: then nobody tells that another replica owns them, and their
+        players would be sent heartbeats and nothing else.
+        """
+        for live in self._tables.values():
+            if live.feed.streams and not live.is_gone and self._leases.epoch(live.shard) != live.epoch:
+                live.leave()
 
     async def load_live(self, shards: list[int]) -> None:
         """Load the tables of these shards where a hand is on or due, so that its turn begins anew at once (9.6)."""
