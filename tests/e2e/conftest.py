@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from cardroom.local import Progress, Stack, StackOptions
+from cardroom.local.ports import free_port
 from cardroom.local.settings import LocalSettings
 from tests.e2e.door import Door
 from tests.e2e.room import Room, held_room
@@ -20,6 +21,8 @@ OPTIONS = StackOptions(
         # Nobody runs out of time while a busy machine thinks.
         "table": {**QUICK, "CARDROOM_TABLE_TURN_MS": "600000"},
         "spectator": {"CARDROOM_SPECTATOR_DELAY_SECONDS_FOR_TESTS_ONLY": "1"},
+        # Where Envoy sends its spans; a test that wants them listens there.
+        "edge": {"CARDROOM_EDGE_OTLP_ENDPOINT": f"http://127.0.0.1:{free_port()}"},
     },
 )
 """How the end-to-end stack differs from a demo: everything it does is written down, pauses are short, watchers are only
