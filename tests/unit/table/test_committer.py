@@ -115,6 +115,18 @@ async def test_one_write_that_cannot_be_does_not_stop_the_others(asked: Asked, d
     assert asked.outcomes["a"] is asked.outcomes["c"] is None
 
 
+async def test_an_outcome_that_fails_keeps_nobody_waiting(database: FakeDatabase, asked: Asked) -> None:
+    def fail(_: Exception | None) -> None:
+        raise RuntimeError("unforeseen")
+
+    asked.committer.submit(write("a"), fail)
+    asked.submit(write("b"))
+    await asked.all(1)
+    asked.submit(write("c"))
+    await asked.all(2)
+    assert asked.outcomes == {"b": None, "c": None}
+
+
 @pytest.mark.parametrize("failure", [OutcomeUnknown("gone"), RuntimeError("unforeseen")])
 async def test_an_unknown_outcome_is_told_to_the_whole_group(
     asked: Asked, database: FakeDatabase, failure: Exception

@@ -109,8 +109,7 @@ class Committer:
             metrics.COMMIT_SECONDS.observe(time.perf_counter() - started)
             metrics.COMMIT_GROUP.observe(len(group))
             self._on_commit()
-            for _, outcome in group:
-                outcome(None)
+            _hand_on(group, None)
 
     async def _without_lost(self, lane: CommitLane, group: list[tuple[Write, Outcome]], error: LeaseLost) -> None:
         """The lost shards' writes fail; the rest goes at once."""
@@ -133,5 +132,13 @@ class Committer:
 
 def _tell(group: list[tuple[Write, Outcome]], error: Exception, why: str) -> None:
     metrics.COMMITS_FAILED.labels(why).inc(len(group))
-    for _, outcome in group:
-        outcome(error)
+    _hand_on(group, error)
+
+
+def _hand_on(group: list[tuple[Write, Outcome]], error: Exception | None) -> None:
+    for write, outcome in group:
+        try:
+            outcome(error)
+        except Exception:
+            # One table's trouble must not keep the others waiting, nor end the lane.
+            log.exception("the outcome of a write was not taken", table_id=write.table_id)

@@ -178,7 +178,11 @@ class Tables:
         finally:
             live.end_turn()
         if recovered is not None and state is not None and state.turn is not None and recovered.epoch != live.epoch:
-            await self._run(live, RestartTurn(), only_while=state)
+            try:
+                await self._run(live, RestartTurn(), only_while=state)
+            except WriteRefused as error:
+                # A commit that was in doubt came through after the table was read: it is read again.
+                raise OutcomeUnknown("the table was written since it was read") from error
 
     def forget(self, table_id: str) -> None:
         """Do not keep a table in memory that nobody will ask for again. It is loaded anew if somebody does."""

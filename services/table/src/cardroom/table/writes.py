@@ -94,8 +94,7 @@ def written(
 ) -> Write:
     """What a decision writes."""
     after = decision.state
-    if not decision.changes:
-        return Write(after.table_id, shard, epoch, None, None, None, decision.ended, None, None)
+    assert decision.changes, "what changes nothing is not written"
     log = LogRow(
         version=after.version,
         hand_number=after.hand_number,
