@@ -12,8 +12,11 @@ import pytest
 from cardroom.wallet.domain import names
 from cardroom.wallet.domain.commands import Known, VoidHold
 from cardroom.wallet.domain.sources import CloseLeague
+from cardroom.wallet.errors import Refused
 from cardroom.wallet.posting import Poster, Request
 from cardroom.wallet.store import batch
+from cardroom.wallet.store.history import History
+from cardroom.wallet.watching import Watching
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -78,3 +81,10 @@ async def test_a_lane_that_begins_anew_takes_nothing_from_one_that_waits(monkeyp
     with pytest.raises(LookedUp):
         await poster._once([Request(command)])
     assert command.account == "player/1/play"
+
+
+async def test_a_prefix_that_no_account_can_have_is_refused_before_the_database_is_asked() -> None:
+    watching = Watching(History(Pool()), 1.0)  # type: ignore[arg-type]
+    with pytest.raises(Refused) as refused:
+        await anext(aiter(watching.entries("", "player/\0")))
+    assert refused.value.reason == "FIELD_INVALID"

@@ -41,6 +41,8 @@ class Watching:
     async def entries(self, after: str, prefix: str) -> AsyncIterator[pb.WatchEntriesResponse]:
         """Yield entries as they are committed, and a heartbeat now and then. Raises Refused."""
         position = read_position(after)
+        if "\0" in prefix:
+            raise Refused("FIELD_INVALID", "account_prefix has a NUL, which no account has", field="account_prefix")
         silence = 0.0
         while True:
             before = position
