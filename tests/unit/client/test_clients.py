@@ -81,12 +81,13 @@ async def test_each_sitting_down_has_a_key_of_its_own_unless_one_is_given(
 async def test_leaving_waits_until_the_chips_are_back(player: PlayerClient, connection: FakeConnection) -> None:
     leaving = lobby.LeaveTableResponse(seating=lobby.Seating(state=lobby.SEATING_STATE_LEAVING))
     over = lobby.LeaveTableResponse(seating=lobby.Seating(state=lobby.SEATING_STATE_OVER), cashed_out=970)
-    connection.answers = [leaving, over]
+    connection.answers = [lobby.GetMySeatResponse(seating=lobby.Seating(table_id="t", seating_id="s")), leaving, over]
     assert await player.leave_and_wait("t", poll_seconds=0) == 970
+    assert [request.seating_id for request in connection.requests[1:]] == ["s", "s"]
 
 
 async def test_leaving_a_table_that_was_left_is_over_at_once(player: PlayerClient, connection: FakeConnection) -> None:
-    connection.answers = [FailedPreconditionError("NOT_SEATED", "you do not sit there")]
+    connection.answers = [lobby.GetMySeatResponse(), FailedPreconditionError("NOT_SEATED", "you do not sit there")]
     assert await player.leave_and_wait("t") == 0
 
 

@@ -87,17 +87,18 @@ class PlayerClient:
 
     async def leave_and_wait(self, table_id: str, *, poll_seconds: float = 0.5) -> int:
         """Leaves and waits until the seat is free and the chips are back. Returns the chips that went back."""
-        cashed_out, seating_id = 0, ""
+        # Named, so that a repeat which is held up on its way cannot end the stay that comes after this one.
+        stay = await self.my_seat()
+        seating_id = stay.seating_id if stay is not None and stay.table_id == table_id else ""
         while True:
             try:
                 answer = await self.leave(table_id, seating_id=seating_id)
             except FailedPreconditionError as error:
                 if error.reason == "NOT_SEATED":
-                    return cashed_out
+                    return 0
                 raise
             if answer.seating.state == SEATING_STATE_OVER:
                 return answer.cashed_out
-            seating_id = answer.seating.seating_id
             await asyncio.sleep(poll_seconds)
 
     async def my_seat(self) -> Seating | None:
