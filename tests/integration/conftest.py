@@ -120,7 +120,7 @@ async def broker(uses_containers: bool, machine_run: Run, local_settings: LocalS
                 f"http://{_USER}:{password}@{host}:{container.get_exposed_port(15672)}",
             )
         return
-    server = BinaryRabbitMQ(run=machine_run, progress=Progress())
+    server = BinaryRabbitMQ(run=machine_run, progress=Progress(), statistics=True)
     await server.start()
     yield Broker(server.url, server.management_url)
     await server.remove()

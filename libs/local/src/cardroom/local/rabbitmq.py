@@ -24,15 +24,19 @@ _READY_SECONDS = 120.0
 _DEBIAN = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 _HELLO = b"AMQP\x00\x00\x09\x01"
 _METHOD_FRAME = 1
+# Erlang's schedulers spin a while before they sleep, each on a core of its own. Beside everything else on one machine
+# that is taken from the others.
+_THRIFTY = "+S 1:1 +sbwt none +sbwtdcpu none +sbwtdio none"
 # The numbers behind the management pages cost more than an idle card room does.
-_QUIET = "-rabbitmq_management_agent disable_metrics_collector true"
+_WITHOUT_STATISTICS = "-rabbitmq_management_agent disable_metrics_collector true"
 
 
 class RabbitMQ(ABC):
     """A running broker of its own, on free loopback ports, with one administrator."""
 
-    def __init__(self) -> None:
-        """Choose its ports and its secret; nothing starts yet."""
+    def __init__(self, *, statistics: bool = False) -> None:
+        """Choose its ports and its secret; nothing starts yet. `statistics`: the management API knows connections."""
+        self._arguments = _THRIFTY if statistics else f"{_THRIFTY} {_WITHOUT_STATISTICS}"
         self.port = free_port()
         self.management_port = free_port()
         self.password = secrets.token_urlsafe(16)
@@ -86,7 +90,7 @@ class ContainerRabbitMQ(RabbitMQ):
             env={
                 "RABBITMQ_DEFAULT_USER": _USER,
                 "RABBITMQ_DEFAULT_PASS": self.password,
-                "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": _QUIET,
+                "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": self._arguments,
             },
             ports={self.port: 5672, self.management_port: 15672},
             volume="/var/lib/rabbitmq",
@@ -116,9 +120,9 @@ class ContainerRabbitMQ(RabbitMQ):
 class BinaryRabbitMQ(RabbitMQ):
     """RabbitMQ from this machine's own programs: own node name, own epmd, data in the run's folder."""
 
-    def __init__(self, *, run: Run, progress: Progress) -> None:
+    def __init__(self, *, run: Run, progress: Progress, statistics: bool = False) -> None:
         """Describe it; nothing starts yet."""
-        super().__init__()
+        super().__init__(statistics=statistics)
         self._run = run
         self._progress = progress
         self._folder = run.folder / "rabbitmq"
@@ -210,7 +214,7 @@ class BinaryRabbitMQ(RabbitMQ):
             "RABBITMQ_LOG_BASE": f"{folder}/log",
             "RABBITMQ_MNESIA_BASE": f"{folder}/mnesia",
             "RABBITMQ_NODENAME": f"{self._run.id}@localhost",
-            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": _QUIET,
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": self._arguments,
             # The start script then becomes the broker instead of waiting beside it, so that signals reach the broker.
             "RUNNING_UNDER_SYSTEMD": "true",
         }
