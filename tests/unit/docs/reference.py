@@ -1,7 +1,7 @@
 """Writes the reference pages that can be read off the code: `python -m tests.unit.docs.reference`.
 
-`docs/reference/settings.md` comes from the settings classes, `docs/reference/errors.md` from the contracts' comments. A
-test fails while a page differs from what this writes.
+`docs/reference/settings.md` comes from the settings classes, `docs/reference/errors.md` from the contracts' comments
+and the edge's replies. A test fails while a page differs from what this writes.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pydantic_core import PydanticUndefined
 
 from cardroom.chassis.settings import ServiceSettings
 from cardroom.clock.settings import ClockSettings
+from cardroom.gateway.envoy.replies import replies
 from cardroom.gateway.envoy.settings import EdgeSettings
 from cardroom.gateway.settings import GatewaySettings
 from cardroom.lobby.settings import LobbySettings
@@ -49,13 +50,22 @@ and stays as it is, `metadata` holds the facts. The message is a sentence for pe
 and what would be right. Code against the reason. Over JSON the same comes as the body
 `{"code", "message", "details": […]}`.
 
-Beside these, any call may be refused as `UNAUTHENTICATED` (no token, or one that is forged or expired),
-`PERMISSION_DENIED/SCOPE_MISSING`, `RESOURCE_EXHAUSTED` (the edge's rate limits), or fail with `UNAVAILABLE` and
-`DEADLINE_EXCEEDED`: then nobody knows whether the write happened, and repeating it with the same key, or the same turn,
-is safe.
+Any call may be refused for the reasons of the edge, at the end of this page, and as `PERMISSION_DENIED/SCOPE_MISSING`
+or `PERMISSION_DENIED/NOT_A_PLAYER` when the token is not one for it. After `UNAVAILABLE` and `DEADLINE_EXCEEDED` nobody
+knows whether the write happened, and repeating it with the same key, or the same turn, is safe.
 
-This page is written by `python -m tests.unit.docs.reference` from the contracts; a test keeps it true.
+This page is written by `python -m tests.unit.docs.reference` from the contracts and the edge's own words; a test keeps
+it true.
 """
+
+_EDGE_INTRO = """## The edge's list
+
+Refused before any service hears of it, or because none can be heard. Services refuse bad tokens and malformed messages
+in the same words. A query parameter that no message has is malformed; a field of a JSON body that no message has is
+skipped, as an unknown field is in binary, so that a client may be newer than the server.
+
+| reason | status | over JSON | meaning |
+|---|---|---|---|"""
 
 
 def settings_page() -> str:
@@ -161,6 +171,11 @@ def errors_page() -> str:
     rows += ["request id gets the same refusal again.", "", "| reason | status | meaning |", "|---|---|---|"]
     for reason, (code, meaning) in reasons_of_the_wallet().items():
         rows.append(f"| `{reason}` | {code} | {meaning} |")
+    rows += ["", _EDGE_INTRO]
+    for reply in replies():
+        # The transcoder's own words are not known before.
+        meaning = "what is wrong with the JSON or the query, and where" if "%" in reply.message else reply.message
+        rows.append(f"| `{reply.reason}` | {reply.code.name} | {reply.http_status} | {meaning} |")
     return _ERRORS_INTRO + "\n" + "\n".join(rows) + "\n"
 
 
