@@ -11,6 +11,7 @@ import asyncpg
 import pytest
 
 from cardroom.chassis import database
+from cardroom.chassis._classify import is_transient
 from cardroom.chassis.errors import SettingsError, Unavailable
 from cardroom.chassis.settings import ServiceSettings
 
@@ -124,3 +125,29 @@ async def test_sessions_of_the_pool_do_not_keep_locks_when_their_process_stalls(
         with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError)):
             await conn.fetchval("SELECT 1")
     await pool.close()
+
+
+async def test_whatever_asyncpg_says_of_sessions_that_the_server_ended_is_worth_another_try(
+    fresh_database: Fresh,
+) -> None:
+    url = await fresh_database()
+    pool = await database.open_pool(ServiceSettings(database_url=url), max_size=4)
+    admin = await asyncpg.connect(url)
+    odd: list[Exception] = []
+
+    async def ask() -> None:
+        try:
+            await pool.fetchval("select 1")
+        except Exception as error:
+            if not is_transient(error):
+                odd.append(error)
+
+    for _ in range(40):
+        await asyncio.gather(*[ask() for _ in range(4)])
+        await admin.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'card%'"
+        )
+        await asyncio.gather(*[ask() for _ in range(4)])
+    await admin.close()
+    await pool.close()
+    assert odd == []

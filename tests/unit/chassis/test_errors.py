@@ -74,6 +74,7 @@ def test_lost_leases_are_named() -> None:
         asyncpg.CannotConnectNowError("starting up"),
         asyncpg.InterfaceError("cannot perform operation: connection is closed"),
         asyncpg.IdleInTransactionSessionTimeoutError("idle"),
+        asyncpg.InternalClientError("cannot switch to state 12; another operation (2) is in progress"),
         ConnectionRefusedError(),
         TimeoutError(),
         rpc_error(grpc.StatusCode.UNAVAILABLE, "down"),

@@ -17,6 +17,8 @@ _DATABASE_GONE = (
     asyncpg.IdleSessionTimeoutError,
     asyncpg.QueryCanceledError,
     asyncpg.ReadOnlySQLTransactionError,
+    # What asyncpg says when the server has ended an idle session and nobody has read that yet.
+    asyncpg.InternalClientError,
 )
 _CONFLICT = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.LockNotAvailableError)
 _RETRYABLE = frozenset(

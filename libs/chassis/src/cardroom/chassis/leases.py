@@ -44,6 +44,9 @@ HANDOVER_BATCH: Final = 8
 TICK_GAP_SECONDS: Final = 0.01
 RETRY_SECONDS: Final = 0.1
 DRAIN_SECONDS: Final = 4.0
+_DATABASE_AWAY: Final = (
+    asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError,
+)  # fmt: skip
 
 log = logs.get("leases")
 
@@ -114,7 +117,7 @@ class LeaseKeeper:
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            with contextlib.suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
+            with contextlib.suppress(*_DATABASE_AWAY):
                 await asyncio.wait_for(self._leave(), 1.0)
         self._lose(list(self._mine))
         await self._shifts.close()
@@ -155,7 +158,7 @@ class LeaseKeeper:
                     # What a broken or half-used session still holds is the database's to clean up.
                     conn.terminate()
                     await self._pool.release(conn)
-            except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+            except _DATABASE_AWAY as error:
                 metrics.LEASE_RENEW_FAILED.inc()
                 log.warning("leases could not be renewed; trying again", error=repr(error))
             except Exception:

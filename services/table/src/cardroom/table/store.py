@@ -107,7 +107,9 @@ select had_begun, final_stack, last_hand_number from ended_seatings where seatin
 
 # The server refused the statement itself: nothing was written. After anything else nobody knows.
 _REFUSALS: Final = (asyncpg.IntegrityConstraintViolationError, asyncpg.DataError)
-_FAILURES: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+_FAILURES: Final = (
+    asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError,
+)  # fmt: skip
 
 
 @dataclass(slots=True)
