@@ -127,6 +127,22 @@ async def test_sessions_of_the_pool_do_not_keep_locks_when_their_process_stalls(
     await pool.close()
 
 
+async def test_a_session_is_handed_back_without_a_word_but_never_within_a_transaction(fresh_database: Fresh) -> None:
+    pool = await database.open_pool(ServiceSettings(database_url=await fresh_database()), max_size=1)
+    try:
+        async with pool.acquire() as conn:
+            await conn.execute("BEGIN; CREATE TABLE undone ()")
+            pid = conn.get_server_pid()
+        assert await pool.fetchval("SELECT to_regclass('undone')") is None
+        assert await pool.fetchval("SELECT 1 AS last") == 1
+        watching = await asyncpg.connect(await fresh_database())
+        asked = "SELECT query FROM pg_stat_activity WHERE pid = $1"
+        assert await watching.fetchval(asked, pid) == "SELECT 1 AS last"
+        await watching.close()
+    finally:
+        await pool.close()
+
+
 async def test_whatever_asyncpg_says_of_sessions_that_the_server_ended_is_worth_another_try(
     fresh_database: Fresh,
 ) -> None:

@@ -25,6 +25,18 @@ MAX_WAIT_SECONDS: Final = 2.0
 log = logs.get("database")
 
 
+class _Session(asyncpg.Connection):
+    """A session that is handed back as it is. asyncpg would ask the server to reset it after each use: that doubles the
+    statements of a service. So nothing may be set for a session; who must do so terminates the connection (`outbox`).
+    """
+
+    __slots__ = ()
+
+    def get_reset_query(self) -> str:
+        """Nothing to do. An open transaction is still rolled back."""
+        return ""
+
+
 async def open_pool(settings: ServiceSettings, *, min_size: int = 1, max_size: int | None = None) -> Pool:
     """Return an open pool; wait up to `startup_seconds` for a database that is not there yet.
 
@@ -40,6 +52,7 @@ async def open_pool(settings: ServiceSettings, *, min_size: int = 1, max_size: i
         timeout=CONNECT_TIMEOUT_SECONDS,
         command_timeout=COMMAND_TIMEOUT_SECONDS,
         server_settings=session_settings(settings),
+        connection_class=_Session,
     )
     await _until_up(pool, settings)
     metrics.DATABASE_CONNECTIONS.labels("open").set_function(pool.get_size)

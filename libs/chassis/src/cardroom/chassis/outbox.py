@@ -162,7 +162,11 @@ class Relay:
             try:
                 await self._bus.wait_connected()
                 async with self._pool.acquire() as conn:
-                    await self._rounds(conn)
+                    try:
+                        await self._rounds(conn)
+                    finally:
+                        # Its session commits without waiting for the disk: nobody else may get it.
+                        conn.terminate()
                 continue
             except (BusDisconnected, PublishFailed) as error:
                 log.warning("the outbox waits for the broker", error=str(error))
