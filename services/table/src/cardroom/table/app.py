@@ -43,7 +43,7 @@ async def build(
     pool = await database.open_pool(settings, max_size=max(settings.database_pool_max, settings.commit_lanes + 4))
     app.add_stop(pool.close)
     bus = app.add(EventBus(settings.amqp_url, settings.service))
-    relay = app.add(Relay(pool, bus))
+    relay = app.add(Relay(pool, bus, gap_ms=20))
     store = Store(pool)
     committer = app.add(
         Committer(store.lane, relay.wake, lanes=settings.commit_lanes, group_max=settings.commit_group_max)
