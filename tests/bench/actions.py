@@ -2,7 +2,8 @@
 
 The whole stack runs on this machine, with durable commits and two table replicas. The players are a process of their
 own (`_load.py`). The pauses between hands are shortened, so that fewer tables make the same number of actions: the
-report says to what.
+report says to what. It is done for tables of six and again for heads-up tables: an action is told to fewer there, but
+a hand, with its deal and its settlement, ends after a few actions.
 """
 
 from __future__ import annotations
@@ -26,6 +27,16 @@ _LINE_BYTES_MAX = 64 * 1024 * 1024
 
 
 async def main(options: argparse.Namespace) -> None:
+    """Measures tables of each size, each with a stack of its own."""
+    for size in options.sizes.split(","):
+        tables, _, seats = size.partition("x")
+        chosen = argparse.Namespace(**vars(options) | {"tables": int(tables), "seats": int(seats)})
+        name = {2: "heads-up: "}.get(chosen.seats, "")
+        print(f"\n### {name}{tables} tables of {seats}\n", flush=True)
+        await _size(chosen)
+
+
+async def _size(options: argparse.Namespace) -> None:
     """Brings the stack up, measures the references, then the phases."""
     pause = str(options.pause_ms)
     pauses = {"CARDROOM_TABLE_PAUSE_MS": pause, "CARDROOM_TABLE_SHOWDOWN_PAUSE_MS": pause}
@@ -100,6 +111,7 @@ if __name__ == "__main__":
     command = _load.parser()
     command.add_argument("--table-replicas", type=int, default=2)
     command.add_argument("--pause-ms", type=int, default=250)
+    command.add_argument("--sizes", default="48x6,96x2", help="tables x seats, one measurement each")
     for action in command._actions:
         if action.dest == "edge":
             action.required = False
