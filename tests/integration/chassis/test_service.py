@@ -17,6 +17,7 @@ import pytest
 SERVICE = """
     import asyncio, time
     from typing import ClassVar
+    from cardroom.chassis import database
     from cardroom.chassis.service import App, run
     from cardroom.chassis.settings import ServiceSettings
 
@@ -49,6 +50,8 @@ SERVICE = """
         pass
 
     async def build(settings):
+        if settings.database_url:
+            await database.migrate(settings.database_url, "demo", wait_seconds=settings.startup_seconds)
         app = App(settings)
         app.add(Part("first", settings))
         app.add(Second("second", settings))
@@ -192,6 +195,14 @@ async def test_a_signal_during_the_start_stops_what_has_started(launch: Callable
     assert await process.ended() == 0
     assert "start second" not in process.said
     assert process.said[-1] == "stop first"
+
+
+async def test_a_signal_while_it_waits_for_its_database_stops_it(launch: Callable[..., Awaitable[Process]]) -> None:
+    process = await launch(database_url="postgresql://nobody@127.0.0.1:1/none")
+    await process.until("the database is not there yet")
+    process.process.send_signal(signal.SIGTERM)
+    async with asyncio.timeout(10):
+        assert await process.ended() == 0
 
 
 async def test_wrong_settings_end_the_process_with_2_and_say_which(launch: Callable[..., Awaitable[Process]]) -> None:

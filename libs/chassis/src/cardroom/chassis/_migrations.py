@@ -30,13 +30,15 @@ async def migrate(database_url: str, package: str, *, wait_seconds: float = 60) 
 
     Safe when several replicas start together: one works, the others wait for it and find nothing to do. The lock is
     an advisory lock, which a killed process does not leave behind, unlike yoyo's own row. All or nothing: a process
-    killed on the way leaves the database as it was. Raises Unavailable without a database.
+    killed on the way leaves the database as it was. Raises Unavailable without a database; may be cancelled while it
+    waits for one.
     """
-    return await asyncio.to_thread(_migrate, database_url, package, wait_seconds)
+    guard = await _connected(database_url, wait_seconds)
+    return await asyncio.to_thread(_migrate, guard, database_url, package)
 
 
-def _migrate(database_url: str, package: str, wait_seconds: float) -> int:
-    with _connected(database_url, wait_seconds) as guard:
+def _migrate(guard: psycopg.Connection[Any], database_url: str, package: str) -> int:
+    with guard:
         guard.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
         with _one_at_a_time, resources.as_file(resources.files(package) / "migrations") as folder:
             applied = _apply(_Backend.open(database_url), yoyo.read_migrations(str(folder)), package)
@@ -85,15 +87,19 @@ class _Backend(PostgresqlPsycopgBackend):  # type: ignore[misc]  # yoyo has no t
         """Leave the connection open: it is still needed."""
 
 
-def _connected(database_url: str, wait_seconds: float) -> psycopg.Connection[Any]:
+async def _connected(database_url: str, wait_seconds: float) -> psycopg.Connection[Any]:
     give_up = time.monotonic() + wait_seconds
     while True:
         try:
-            return psycopg.connect(database_url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_SECONDS)
+            return await asyncio.to_thread(_connect, database_url)
         except psycopg.OperationalError as error:
             why = str(error).splitlines()[0]
             if time.monotonic() > give_up:
                 text = f"the database did not answer within {wait_seconds:g} s: {why}"
                 raise Unavailable("DATABASE_UNAVAILABLE", text) from error
             log.warning("the database is not there yet; waiting", error=why)
-            time.sleep(WAIT_SECONDS)
+        await asyncio.sleep(WAIT_SECONDS)
+
+
+def _connect(database_url: str) -> psycopg.Connection[Any]:
+    return psycopg.connect(database_url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_SECONDS)

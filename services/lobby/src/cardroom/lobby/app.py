@@ -40,7 +40,8 @@ async def build(
 ) -> App:
     """Make the lobby with all its parts. Tests bring channels and a verifier of their own."""
     app = App(settings)
-    await database.migrate(settings.database_url, PACKAGE)
+    database.require_url(settings)
+    await database.migrate(settings.database_url, PACKAGE, wait_seconds=settings.startup_seconds)
     pool = await database.open_pool(settings, min_size=2)
     app.add_stop(pool.close)
     seatings, tables = SeatingStore(pool), TableStore(pool)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cardroom.chassis.auth import TokenVerifier
 from cardroom.chassis.bus import EventBus
-from cardroom.chassis.database import migrate, open_pool
+from cardroom.chassis.database import migrate, open_pool, require_url
 from cardroom.chassis.grpc_server import GrpcServer
 from cardroom.chassis.service import App
 from cardroom.contracts.wallet.v1 import ledger_pb2_grpc, wallet_pb2_grpc
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 async def build(settings: WalletSettings, verifier: TokenVerifier | None = None) -> App:
     """Return the wallet, its database migrated, ready to start."""
-    await migrate(settings.database_url, "cardroom.wallet")
+    require_url(settings)
+    await migrate(settings.database_url, "cardroom.wallet", wait_seconds=settings.startup_seconds)
     pool = await open_pool(settings)
     app = App(settings)
     app.add_stop(pool.close)
