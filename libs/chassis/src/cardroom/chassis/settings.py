@@ -95,7 +95,9 @@ def read(cls: type[S]) -> S:
     try:
         return cls()
     except ValidationError as error:
-        raise SettingsError("\n".join(_explain(cls, dict(problem)) for problem in error.errors())) from None
+        # A default made from other settings is no fault of its own when one of those is wrong.
+        faults = [dict(problem) for problem in error.errors() if problem["type"] != "default_factory_not_called"]
+        raise SettingsError("\n".join(_explain(cls, fault) for fault in faults)) from None
 
 
 def load(cls: type[S]) -> S:
