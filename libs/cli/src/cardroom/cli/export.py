@@ -33,7 +33,10 @@ def export(files: tuple[TextIO, ...], output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
     else:
-        output.write_text(text, encoding="utf-8")
+        try:
+            output.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise click.FileError(str(output), error.strerror or str(error)) from None
 
 
 def _joined(documents: Iterable[str]) -> str:

@@ -19,7 +19,7 @@ __all__ = ["replay"]
 _LONG_RUN = 2_000  # hands from which a progress bar is worth its line
 
 
-@click.command()
+@click.command(short_help="Replay PHH files and compare finishing stacks.")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a hand.")
 @click.option("--summary", is_flag=True, help="Print totals; with --json they go to standard error.")
@@ -46,7 +46,8 @@ def _results(files: tuple[Path, ...], *, decisions: bool) -> Iterator[tuple[Path
         try:
             hands = list(phh.read(path))
         except (OSError, PhhError) as error:
-            yield path, ReplayResult(None, error=f"BAD_FILE: {error}")
+            why = error.strerror if isinstance(error, OSError) and error.strerror else error
+            yield path, ReplayResult(None, error=f"BAD_FILE: {why}")
             continue
         hidden = len(hands) < _LONG_RUN or not sys.stderr.isatty()
         with click.progressbar(hands, label=path.name, file=sys.stderr, hidden=hidden) as bar:
@@ -70,7 +71,7 @@ def _is_bad(result: ReplayResult) -> bool:
 
 
 def _line(path: Path, result: ReplayResult) -> str:
-    where = f"{path.name} hand {result.label}"
+    where = path.name if result.label is None else f"{path.name} hand {result.label}"
     match _outcome(result):
         case "refused":
             at = "" if result.at is None else f" at action {result.at}"
