@@ -173,7 +173,8 @@ class LedgerMachine(RuleBasedStateMachine):
             assert won not in self.has or self.has.get(lost, 0) < amount
         else:
             self.hand += 1
-            self.has[won] += amount
+            # A refused posting may have opened the winner's escrow, empty: winnings go there all the same.
+            self.has[won] = self.has.get(won, 0) + amount
             self.has[lost] -= amount
 
     @rule(player=people, last=st.integers(0, 3))
