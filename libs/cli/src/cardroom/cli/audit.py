@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from cardroom.cli.explain import explained_for
 from cardroom.client import CardroomError, Client
 from cardroom.client.service import ServiceClient
 from cardroom.contracts.wallet.v1.ledger_pb2 import RunAuditResponse
@@ -33,7 +34,7 @@ def audit(*, edge: str, client_id: str, client_secret: str, token: str, from_sta
     try:
         found = asyncio.run(_ask(edge, client_id, client_secret, token, from_start))
     except CardroomError as error:
-        click.echo(f"✗ the audit could not be made: {error}", err=True)
+        click.echo(f"✗ the audit could not be made: {explained_for(error, edge)}", err=True)
         sys.exit(2)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--edge") from None

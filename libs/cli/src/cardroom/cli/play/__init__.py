@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from cardroom.cli.explain import explained_for
 from cardroom.cli.play.game import Choices, Game
 from cardroom.cli.play.guest_file import GuestFile
 from cardroom.cli.play.terminal import PlainTerminal, ScreenTerminal, Terminal
@@ -28,6 +29,7 @@ __all__ = ["play"]
     "--config-dir",
     type=click.Path(file_okay=False, path_type=Path),
     default=lambda: Path(click.get_app_dir("cardroom")),
+    show_default="cardroom in your configuration folder",
     help="Where the guest's token is kept, so that you come back to the same seat.",
 )
 def play(
@@ -45,7 +47,7 @@ def play(
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except CardroomError as error:
-        raise click.ClickException(f"{error.message} [{error.reason}]") from None
+        raise click.ClickException(explained_for(error, edge)) from None
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--edge") from None
 
