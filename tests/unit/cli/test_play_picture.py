@@ -40,8 +40,8 @@ def table() -> pb.PublicView:
     return view
 
 
-def drawn(now: Situation) -> str:
-    console = Console(width=110, record=True, force_terminal=False, file=open("/dev/null", "w"))  # noqa: SIM115
+def drawn(now: Situation, width: int = 110) -> str:
+    console = Console(width=width, record=True, force_terminal=False, file=open("/dev/null", "w"))  # noqa: SIM115
     with console.file:
         console.print(picture(now, "r 1", ["Bo bets 30."]))
         return console.export_text()
@@ -55,6 +55,26 @@ def test_the_screen_shows_seats_board_pot_cards_turn_time_and_actions() -> None:
         assert part in text
 
 
+def test_on_a_narrow_screen_long_names_give_way_and_nothing_else() -> None:
+    view = table()
+    view.seats[0].display_name = "Magnificent Nightingale"
+    view.seats[0].stack = 1_234_567
+    view.seats[0].status = pb.SEAT_STATUS_WAITING_FOR_BIG_BLIND
+    view.hand.turn.seat, view.hand.turn.time_bank_left_ms = 4, 30_000
+    text = drawn(Situation(view, "AhKh", "me", 1_000.0), width=80)
+    for part in (
+        "Magnificent",
+        "…",
+        "BB",
+        "1,234,567",
+        "A♥ K♥",
+        "waits for big blind",
+        "12 s (+30 s bank)",
+        "in front",
+    ):
+        assert part in text
+
+
 def test_cards_of_others_are_shown_only_face_up() -> None:
     view = table()
     view.hand.players[1].shown_cards = "2c2d"
@@ -64,6 +84,11 @@ def test_cards_of_others_are_shown_only_face_up() -> None:
 def test_out_of_turn_the_summary_says_whom_to_wait_for() -> None:
     now = Situation(table(), "", "you", 1_000.0)
     assert summary(now) == "Ann is to act: 12 s (+0 s bank)"
+
+
+def test_without_a_connection_the_summary_says_so_and_offers_nothing() -> None:
+    now = Situation(table(), "AhKh", "me", 1_000.0, is_connected=False)
+    assert summary(now) == "Your cards: A♥ K♥. No connection to the card room; trying again."
 
 
 def test_between_hands_it_says_why_nothing_happens() -> None:

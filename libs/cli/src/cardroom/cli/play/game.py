@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from rich.console import RenderableType
 
+from cardroom.cli.explain import explained
 from cardroom.cli.play.clock import seconds
 from cardroom.cli.play.commands import HELP, Misunderstood, Move, Wish, understand
 from cardroom.cli.play.guest_file import GuestFile
@@ -18,6 +19,8 @@ from cardroom.client import CardroomError, Client, PlayerClient, TableSession, U
 from cardroom.contracts.lobby.v1.lobby_pb2 import Table
 
 _REDRAW_SECONDS = 0.5
+# A table that moves, or a stream that is opened anew, is no news yet.
+_LOST_AFTER_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,10 @@ class Game:
         self._terminal = terminal
         self._narrator = Narrator()
         self._clock_ahead = 0.0
+        self._heard_at = 0.0
+        self._is_lost = False
         self._is_leaving = False
+        self._has_seat = False
 
     async def run(self) -> None:
         """Plays until the person leaves or stops typing. The seat is kept unless they leave."""
@@ -53,8 +59,17 @@ class Game:
         try:
             table_id = await self._find_seat(player)
             while await self._play(player, table_id):
-                await self._sit_down(player, await player.table(table_id))
+                self._terminal.hide()
+                if not await self._sit_down(player, await player.table(table_id)):
+                    table_id = await self._find_seat(player)
         except EndOfInputError:
+            self._say_what_is_kept()
+        except asyncio.CancelledError:
+            self._say_what_is_kept()
+            raise
+
+    def _say_what_is_kept(self) -> None:
+        if self._has_seat:
             self._terminal.say("Your seat is kept for a while: run `cardroom play` again to come back to it.")
 
     async def _sign_in(self) -> PlayerClient:
@@ -75,6 +90,7 @@ class Game:
         """The table where the player sits, or sits down now."""
         seating = await player.my_seat()
         if seating is not None:
+            self._has_seat = True
             self._terminal.say(f"You are back on seat {seating.seat}.")
             return seating.table_id
         while True:
@@ -85,11 +101,13 @@ class Game:
     async def _choose_table(self, player: PlayerClient) -> Table:
         while True:
             tables = await player.tables()
-            for number, table in enumerate(tables, start=1):
-                self._terminal.say(_offer_of(number, table))
             if not tables:
                 raise CardroomError("NO_TABLES", "No table is open here.")
-            wanted = self._choices.table or await self._ask(f"Which table, 1 to {len(tables)}?")
+            wanted = self._choices.table
+            if not wanted:
+                for number, table in enumerate(tables, start=1):
+                    self._terminal.say(_offer_of(number, table))
+                wanted = await self._ask(f"Which table, 1 to {len(tables)}? (q quits)")
             for number, table in enumerate(tables, start=1):
                 if wanted.strip().lower() in {str(number), table.name.lower(), table.table_id}:
                     return table
@@ -103,6 +121,12 @@ class Game:
             available = (await player.balance()).balance.available
             if available < stakes.min_buy_in:
                 available = await self._refill(player)
+            if available < stakes.min_buy_in:
+                self._terminal.say(
+                    f"{table.name} takes {stakes.min_buy_in:,} Play Chips or more, and you have {available:,}."
+                )
+                self._choices = Choices(self._choices.name, "", None, 0)
+                return False
             most = min(stakes.max_buy_in, available)
             buy_in = self._choices.buy_in or await self._ask_buy_in(stakes.min_buy_in, most, available)
             try:
@@ -113,6 +137,7 @@ class Game:
                 if error.reason in {"BUY_IN_OUT_OF_RANGE", "TOO_FEW_CHIPS", "SEAT_TAKEN"}:
                     continue
                 return False
+            self._has_seat = True
             self._terminal.say(f"You sit on seat {seating.seat} of {table.name} with {seating.buy_in:,}.")
             return True
 
@@ -140,12 +165,13 @@ class Game:
     async def _ask(self, question: str) -> str:
         self._terminal.say(question)
         line = await self._terminal.read()
-        if line is None:
+        if line is None or line.strip().lower() == Wish.LEAVE.value:
             raise EndOfInputError
         return line
 
     async def _play(self, player: PlayerClient, table_id: str) -> bool:
         """Plays until the player has left the table. True when they left to buy in again."""
+        self._heard_at, self._is_lost = 0.0, False
         async with player.play(table_id) as table:
             following = asyncio.ensure_future(self._follow(table))
             drawing = asyncio.ensure_future(self._redraw(table))
@@ -155,6 +181,7 @@ class Game:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
                 if following.done() and not typing.done() and not self._is_leaving:
                     following.result()
+                    self._has_seat = False
                     self._terminal.say("You have left the table.")
                     return False
                 if drawing.done():
@@ -177,15 +204,26 @@ class Game:
             self._show(table)
 
     async def _redraw(self, table: TableSession) -> None:
-        """Lets the clock tick."""
+        """Lets the clock tick, and says when there is no connection any more."""
         while True:
             await asyncio.sleep(_REDRAW_SECONDS)
+            self._look_at_connection(table)
             if table.view.version:
                 self._show(table)
 
+    def _look_at_connection(self, table: TableSession) -> None:
+        now = time.monotonic()
+        if table.is_connected or not self._heard_at:
+            self._heard_at = now
+        is_lost = now - self._heard_at > _LOST_AFTER_SECONDS
+        if is_lost != self._is_lost:
+            self._is_lost = is_lost
+            self._terminal.say("The connection is lost; trying again." if is_lost else "The connection is back.")
+
     def _show(self, table: TableSession) -> None:
         def situation() -> Situation:
-            return Situation(table.view, table.own_cards, table.player_id, time.time() + self._clock_ahead)
+            now = time.time() + self._clock_ahead
+            return Situation(table.view, table.own_cards, table.player_id, now, is_connected=not self._is_lost)
 
         def draw(typed: str, log: list[str]) -> RenderableType:
             return picture(situation(), typed, log)
@@ -222,7 +260,7 @@ class Game:
                 else:
                     await self._do(wish, table)
             except CardroomError as error:
-                self._terminal.say(error.message)
+                self._terminal.say(explained(error))
 
     async def _do(self, wish: Wish, table: TableSession) -> None:
         if wish is Wish.SIT_OUT:
@@ -239,6 +277,7 @@ class Game:
             chips = await player.leave_and_wait(table.table_id)
         finally:
             self._is_leaving = False
+        self._has_seat = False
         self._terminal.say(f"You have left the table with {chips:,}.")
         return buys_in_again
 
@@ -247,6 +286,6 @@ def _offer_of(number: int, table: Table) -> str:
     stakes = table.stakes
     return (
         f"{number:>2}  {table.name}  {stakes.small_blind:,}/{stakes.big_blind:,}  "
-        f"{table.seats_taken} of {stakes.seats} seats taken  buy-in {stakes.min_buy_in:,} to {stakes.max_buy_in:,}  "
-        f"average pot {table.average_pot:,}  {table.hands_per_hour} hands/h"
+        f"{table.seats_taken} of {stakes.seats} seated  buy-in {stakes.min_buy_in:,}-{stakes.max_buy_in:,}  "
+        f"avg pot {table.average_pot:,}  {table.hands_per_hour} hands/h"
     )

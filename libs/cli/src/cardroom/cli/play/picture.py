@@ -17,7 +17,7 @@ from cardroom.client.view import hand_player, pot_total, seat_of_player
 from cardroom.contracts.table.v1 import view_pb2 as pb
 
 _STATUSES = {
-    pb.SEAT_STATUS_WAITING_FOR_BIG_BLIND: "waits for the big blind",
+    pb.SEAT_STATUS_WAITING_FOR_BIG_BLIND: "waits for big blind",
     pb.SEAT_STATUS_SITTING_OUT: "sits out",
     pb.SEAT_STATUS_LEAVING: "leaving",
 }
@@ -33,6 +33,8 @@ class Situation:
     player_id: str
     server_now: float
     """Seconds since 1970 by the server's clock."""
+    is_connected: bool = True
+    """Whether this is the table as it is now, or as it was when the connection was lost."""
 
 
 def picture(now: Situation, typed: str, log: list[str]) -> RenderableType:
@@ -49,6 +51,8 @@ def picture(now: Situation, typed: str, log: list[str]) -> RenderableType:
 def summary(now: Situation) -> str:
     """The situation of the player in a line or two: their cards, and what they may do or whom they wait for."""
     mine = f"Your cards: {pretty(now.own_cards)}. " if now.own_cards else ""
+    if not now.is_connected:
+        return f"{mine}No connection to the card room; trying again."
     if not now.view.hand.HasField("turn"):
         return mine + waiting(now.view, now.player_id)
     turn = now.view.hand.turn
@@ -79,10 +83,11 @@ def position(view: pb.PublicView, seat: int) -> str:
 
 def _seats(now: Situation) -> Table:
     view = now.view
-    table = Table(box=None, expand=True, pad_edge=False)
-    table.add_column("", no_wrap=True, width=2)
+    table = Table(box=None, expand=True, pad_edge=False, collapse_padding=True)
+    table.add_column("", no_wrap=True, width=1)
     for name in ("seat", "player", "", "stack", "in front", "cards", ""):
-        table.add_column(name, justify="right" if name in {"stack", "in front"} else "left", no_wrap=True)
+        # On a narrow terminal names give way, and nothing else.
+        table.add_column(name, justify="right" if name in {"stack", "in front"} else "left", no_wrap=name != "player")
     for seat in view.seats:
         is_me, player = seat.player_id == now.player_id, hand_player(view, seat.seat)
         is_actor = view.hand.HasField("turn") and view.hand.turn.seat == seat.seat
@@ -90,7 +95,7 @@ def _seats(now: Situation) -> Table:
         table.add_row(
             "▶" if is_actor else "",
             str(seat.seat),
-            f"{seat.display_name} (you)" if is_me else seat.display_name,
+            Text(f"{seat.display_name} (you)" if is_me else seat.display_name, no_wrap=True, overflow="ellipsis"),
             position(view, seat.seat),
             f"{seat.stack:,}",
             f"{player.street_total:,}" if player is not None and player.street_total else "",

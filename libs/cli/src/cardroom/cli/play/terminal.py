@@ -43,6 +43,10 @@ class Terminal(Protocol):
         """Shows the table: `table(typed, log)` draws it for a screen, `text` says it in a line, "" for nothing."""
         ...
 
+    def hide(self) -> None:
+        """Shows no table any more: what comes next is talk."""
+        ...
+
     async def read(self) -> str | None:
         """The next line typed; None at the end of the input."""
         ...
@@ -120,6 +124,9 @@ class PlainTerminal:
             self.say(text)
         self._last = text
 
+    def hide(self) -> None:
+        """Nothing to take away."""
+
     async def read(self) -> str | None:
         """The next line."""
         line = await self._reader.read()
@@ -151,11 +158,7 @@ class ScreenTerminal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Gives the keyboard back."""
-        if self._live is not None:
-            self._live.stop()
-            # The screen takes what it showed with it.
-            for line in self._log[-_LAST_LINES:]:
-                self._console.print(line, markup=False, highlight=False)
+        self.hide()
         if self._before is not None:
             termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, self._before)
 
@@ -173,6 +176,15 @@ class ScreenTerminal:
             self._log.clear()
         self._draw = table
         self._refresh()
+
+    def hide(self) -> None:
+        """Leaves the screen; what was said last stays."""
+        if self._live is not None:
+            self._live.stop()
+            # The screen takes what it showed with it.
+            for line in self._log[-_LAST_LINES:]:
+                self._console.print(line, markup=False, highlight=False)
+        self._live = self._draw = None
 
     async def read(self) -> str | None:
         """The next line, drawn while it is typed."""
@@ -196,7 +208,9 @@ class ScreenTerminal:
         elif key.isprintable():
             self._typed += key
         if self._live is None:
-            self._console.print(f"\r\x1b[K> {self._typed}", end="", markup=False, highlight=False)
+            # Past the console, which takes control characters out.
+            self._console.file.write(f"\r\x1b[K> {self._typed}")
+            self._console.file.flush()
         self._refresh()
 
     def _refresh(self) -> None:
