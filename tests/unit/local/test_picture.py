@@ -56,7 +56,10 @@ def test_events_read_like_a_commentary() -> None:
         v.TableEvent(connection_changed=v.ConnectionChanged(seat=1)),
         v.TableEvent(pot_awarded=v.PotAwarded(wins=[v.PotAwarded.Win(seat=1, amount=90)])),
     ]
-    assert list(words.sentences(_view(), events)) == [
+    view = _view()
+    assert next(iter(words.sentences(view, events))) == "Ada bets 60, all-in"
+    view.hand.players[1].street_total = 20
+    assert list(words.sentences(view, events)) == [
         "Ada raises to 60, all-in",
         "Bela folds (time is up)",
         "flop: Q♥ T♦ 2♣",

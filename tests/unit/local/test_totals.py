@@ -36,5 +36,5 @@ def test_a_reading_is_one_line() -> None:
     totals = Totals()
     totals.acted(0.004)
     line = totals.read(2.0).line()
-    assert "\n" not in line
+    assert len(line) < 80, "a terminal's width"
     assert "p50   4.0 ms" in line

@@ -24,8 +24,8 @@ class Reading:
     def line(self) -> str:
         """One line for a log or a status bar."""
         return (
-            f"{self.seconds:6.0f} s   hands {self.hands:5}   actions {self.actions:6}   "
-            f"{self.actions_per_second:6.1f} actions/s   p50 {self.p50_ms:5.1f} ms   p99 {self.p99_ms:6.1f} ms"
+            f"{self.seconds:6.0f} s  hands {self.hands:5}  actions {self.actions:6}  "
+            f"{self.actions_per_second:6.1f}/s  p50 {self.p50_ms:5.1f} ms  p99 {self.p99_ms:6.1f} ms"
         )
 
 

@@ -19,11 +19,11 @@ def sentences(view: v.PublicView, events: Sequence[v.TableEvent]) -> Iterator[st
     """What a commentator would say about `events`; `view` is the table after them."""
     names = {seat.seat: seat.display_name for seat in view.seats}
     for event in events:
-        if (sentence := _sentence(event, names)) is not None:
+        if (sentence := _sentence(event, view, names)) is not None:
             yield sentence
 
 
-def _sentence(event: v.TableEvent, names: dict[int, str]) -> str | None:  # noqa: PLR0911
+def _sentence(event: v.TableEvent, view: v.PublicView, names: dict[int, str]) -> str | None:  # noqa: PLR0911
     def who(seat: int) -> str:
         return names.get(seat, f"seat {seat}")
 
@@ -31,7 +31,7 @@ def _sentence(event: v.TableEvent, names: dict[int, str]) -> str | None:  # noqa
         case "hand_started":
             return f"hand {event.hand_started.hand_number}"
         case "action_taken":
-            return f"{who(event.action_taken.seat)} {_action(event.action_taken)}"
+            return f"{who(event.action_taken.seat)} {_action(event.action_taken, view)}"
         case "street_dealt":
             street = event.street_dealt
             return f"{_STREETS.get(street.street, 'board')}: {cards(street.cards)}"
@@ -49,7 +49,7 @@ def _sentence(event: v.TableEvent, names: dict[int, str]) -> str | None:  # noqa
             return None
 
 
-def _action(action: v.ActionTaken) -> str:
+def _action(action: v.ActionTaken, view: v.PublicView) -> str:
     late = " (time is up)" if action.cause == v.ACTION_CAUSE_TIMEOUT else ""
     if action.kind == v.ACTION_KIND_FOLD:
         return "folds" + late
@@ -58,4 +58,6 @@ def _action(action: v.ActionTaken) -> str:
     all_in = ", all-in" if action.is_all_in else ""
     if action.kind == v.ACTION_KIND_CALL:
         return f"calls {action.added}{all_in}"
-    return f"raises to {action.street_total}{all_in}"
+    # Whoever wagers where nobody else has yet bets.
+    others = any(player.street_total for player in view.hand.players if player.seat != action.seat)
+    return f"{'raises to' if others else 'bets'} {action.street_total}{all_in}"
