@@ -38,8 +38,8 @@ test: setup ## Run every test that needs no cluster, the fast ones first
 demo: setup ## Run a whole card room with bots on this machine; HANDS=20 stops after 20 hands and audits
 	@$(BIN)/cardroom demo $(if $(HANDS),--hands $(HANDS))
 
-play: setup ## Sit down at the running demo yourself
-	@$(BIN)/cardroom play
+play: setup ## Sit down at the running demo yourself; EDGE=host:port plays somewhere else
+	@$(BIN)/cardroom play $(if $(EDGE),--edge $(EDGE))
 
 bench: setup ## Measure latency, throughput and idle cost of the whole stack; BENCH=idle measures one thing
 	@$(BIN)/python -m tests.bench $(BENCH)

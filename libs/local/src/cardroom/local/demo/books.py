@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cardroom.client import Client
-from cardroom.contracts.identity.v1.identity_pb2 import IssueServiceTokenRequest
+from cardroom.contracts.identity.v1.identity_pb2 import IssueServiceTokenRequest, Tokens
 from cardroom.contracts.identity.v1.identity_pb2_grpc import IdentityServiceStub
 from cardroom.local.progress import Progress
 
@@ -23,9 +23,9 @@ async def audit(client: Client, operator: tuple[str, str], progress: Progress) -
     return answer.passed
 
 
-async def sandbox_token(client: Client, sandbox: tuple[str, str]) -> str:
-    """A service token for the sandbox client."""
+async def sandbox_tokens(client: Client, sandbox: tuple[str, str]) -> Tokens:
+    """A service token for the sandbox client, and how long it lives."""
     connection = client.anonymous()
     request = IssueServiceTokenRequest(client_id=sandbox[0], client_secret=sandbox[1])
     answer = await connection.call(IdentityServiceStub(connection.channel).IssueServiceToken, request)
-    return answer.tokens.access_token
+    return answer.tokens

@@ -1,4 +1,4 @@
-"""The demo's house: three tables at different stakes, bots in all their seats but one."""
+"""The demo's house: three tables at different stakes, bots in all their seats but two."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from cardroom.local.demo.totals import Totals
 
 _STAKES = (("Larch", 1, 2), ("Maple", 5, 10), ("Cedar", 25, 50))
 _SEATS = 6
+_FREE_SEATS = 2  # for whoever is watching, and for a bot of theirs
 _NAMES = (
     *("Ada", "Bela", "Cleo", "Dario", "Edda", "Farid", "Greta", "Hugo"),
     *("Ines", "Jona", "Kaya", "Leif", "Mira", "Nils", "Olga", "Pavel"),
@@ -60,7 +61,7 @@ class House:
         names = itertools.cycle(_NAMES)
         for number, table in enumerate(self.tables):
             scribe = _Scribe(table.table_id, self._totals, screen if number == 1 else None)
-            for _ in range(_SEATS - 1):  # one seat stays free for whoever is watching
+            for _ in range(_SEATS - _FREE_SEATS):
                 bot = BotPlayer(
                     self._client,
                     table.table_id,

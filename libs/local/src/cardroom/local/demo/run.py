@@ -102,14 +102,16 @@ async def _count(house: House, totals: Totals, screen: Screen, hands: int | None
 
 async def _about(stack: Stack, client: Client) -> list[str]:
     """Where to look, and how to join in."""
-    edge = "" if stack.edge_grpc == _DEFAULT_EDGE else f" --edge {stack.edge_grpc}"
-    token = await books.sandbox_token(client, stack.client_credentials("sandbox"))
+    edge = "" if stack.edge_grpc == _DEFAULT_EDGE else f" EDGE={stack.edge_grpc}"
+    operator, secret = stack.client_credentials("operator")
+    tokens = await books.sandbox_tokens(client, stack.client_credentials("sandbox"))
     metrics = " ".join(f"{name}:{process.place.ops_port}" for name, process in stack.processes.items())
     return [
-        f"sit down yourself   uv run cardroom play{edge}",
+        f"sit down yourself   make play{edge}",
         f"the edge            {stack.edge_url} (gRPC, gRPC-Web, JSON)   Envoy's own pages {stack.admin_url}",
         f"metrics             http://127.0.0.1:<port>/metrics   {metrics}",
         f"logs                {stack.logs}",
-        f"wallet sandbox      Authorization: Bearer {token}",
+        f"operator            client id {operator}, client secret {secret}",
+        f"wallet sandbox      {tokens.access_token}   (a token for {tokens.expires_in_seconds // 60} minutes)",
         "Ctrl-C ends it and leaves nothing behind",
     ]
