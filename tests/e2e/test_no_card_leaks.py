@@ -54,9 +54,11 @@ def _bet_once(view: pb.PublicView, turn: pb.TurnView) -> Action:
 def _all_in(view: pb.PublicView, turn: pb.TurnView) -> Action:
     if turn.legal.can_check:
         return check()
-    if not any(player.status == pb.PLAYER_STATUS_ALL_IN for player in view.hand.players):
+    all_in = [player for player in view.hand.players if player.status == pb.PLAYER_STATUS_ALL_IN]
+    if not all_in:
         return raise_to(turn.legal.raise_max) if turn.legal.HasField("raise_max") else call()
-    return call() if _in_for(view) < 2 else fold()
+    # One caller, so that one player at most goes broke.
+    return call() if len(all_in) == 1 and _in_for(view) == 1 else fold()
 
 
 def _in_for(view: pb.PublicView) -> int:
