@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from cardroom.contracts.table.v1.table_pb2 import Change
+from cardroom.contracts.table.v1.storage_pb2 import LoggedChange
 from cardroom.table.domain import commands as do
 from cardroom.table.domain.deck import Deck
 from cardroom.table.domain.replay import Entry
@@ -61,7 +61,7 @@ def written(table: Driver) -> dict[str, Any]:
                 decision.state.version,
                 now,
                 pack_command(command).hex(),
-                Change(events=decision.events).SerializeToString().hex(),
+                LoggedChange(events=decision.events).SerializeToString().hex(),
             ]
             for command, now, _, decision in table.history
         ],
@@ -73,7 +73,7 @@ def written(table: Driver) -> dict[str, Any]:
 def entries(record: dict[str, Any]) -> list[Entry]:
     """A record's log."""
     return [
-        Entry(version, now, unpack_command(bytes.fromhex(command)), Change.FromString(bytes.fromhex(change)))
+        Entry(version, now, unpack_command(bytes.fromhex(command)), LoggedChange.FromString(bytes.fromhex(change)))
         for version, now, command, change in record["log"]
     ]
 

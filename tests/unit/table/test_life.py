@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from cardroom.client.view import apply_change
-from cardroom.contracts.table.v1.table_pb2 import Change
+from cardroom.contracts.table.v1.storage_pb2 import LoggedChange
 from cardroom.contracts.table.v1.view_pb2 import Stakes
 from cardroom.table.domain import commands as do
 from cardroom.table.domain.deck import Deck
@@ -55,7 +55,7 @@ class TableLife(RuleBasedStateMachine):
             return
         apply_change(self.view, decision.state.version, decision.events)
         command, now, _, _ = self.table.history[-1]
-        change = Change(events=decision.events)
+        change = LoggedChange(events=decision.events)
         self.log.append(Entry(decision.state.version, now, unpack_command(pack_command(command)), change))
         if self.table.state.hand is None:
             self.snapshot, self.log = pack_table(self.table.state), []

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from cardroom.contracts.table.v1.table_pb2 import Change
+from cardroom.contracts.table.v1.storage_pb2 import LoggedChange
 from cardroom.contracts.table.v1.view_pb2 import PlayerLeft, TableEvent
 from cardroom.table.domain.deck import Deck
 from cardroom.table.domain.errors import ReplayMismatch
@@ -25,7 +25,7 @@ def entries(table: Driver, since: int = 0) -> list[Entry]:
             decision.state.version,
             now,
             unpack_command(pack_command(command)),
-            Change.FromString(Change(events=decision.events).SerializeToString()),
+            LoggedChange.FromString(LoggedChange(events=decision.events).SerializeToString()),
         )
         for command, now, _, decision in table.history
         if decision.state.version > since
@@ -92,7 +92,7 @@ def test_a_gap_in_the_log_is_a_mismatch() -> None:
 def test_an_event_that_the_rules_do_not_lead_to_is_a_mismatch() -> None:
     table = Driver(1000, 1000)
     log = entries(table)
-    log[-1] = replace(log[-1], events=Change(events=[TableEvent(player_left=PlayerLeft(seat=1))]))
+    log[-1] = replace(log[-1], events=LoggedChange(events=[TableEvent(player_left=PlayerLeft(seat=1))]))
     with pytest.raises(ReplayMismatch):
         replay(None, log, decks(table).get)
 

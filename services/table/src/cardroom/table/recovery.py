@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cardroom.chassis import logs
-from cardroom.contracts.table.v1.table_pb2 import Change
+from cardroom.contracts.table.v1.storage_pb2 import LoggedChange
 from cardroom.engine import EngineError
 from cardroom.table import metrics, records
 from cardroom.table.deckbox import DeckBox
@@ -48,7 +48,12 @@ class Recovery:
         epoch = table.log[-1].epoch if table.log else 0
         try:
             entries = [
-                Entry(row.version, row.occurred_ms, records.unpack_command(row.command), Change.FromString(row.change))
+                Entry(
+                    row.version,
+                    row.occurred_ms,
+                    records.unpack_command(row.command),
+                    LoggedChange.FromString(row.change),
+                )
                 for row in table.log
             ]
             deck = self._deck(table)

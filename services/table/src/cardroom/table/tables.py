@@ -12,7 +12,8 @@ from typing import Any, Final, get_args
 from cardroom.chassis import telemetry
 from cardroom.chassis.errors import CardroomError, LeaseLost
 from cardroom.chassis.leases import LeaseKeeper
-from cardroom.contracts.table.v1.table_pb2 import ActResponse, Change
+from cardroom.contracts.table.v1.storage_pb2 import LoggedChange
+from cardroom.contracts.table.v1.table_pb2 import ActResponse
 from cardroom.contracts.table.v1.view_pb2 import TurnToken
 from cardroom.engine import EngineError
 from cardroom.table import metrics, records
@@ -310,7 +311,7 @@ class Tables:
         token = command.token
         found = await self._store.action(table_id, token.hand_number, token.action_number)
         if found is not None and records.unpack_command(found[1]) == command:
-            taken = Change.FromString(found[2]).events[0].action_taken
+            taken = LoggedChange.FromString(found[2]).events[0].action_taken
             turn = TurnToken(hand_number=token.hand_number, action_number=token.action_number)
             return ActResponse(version=found[0], turn=turn, taken=taken)
         raise to_cardroom(passed.refusal)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from cardroom.chassis import groups, telemetry
 from cardroom.chassis.outbox import OutboxMessage
 from cardroom.contracts.events.v1.events_pb2 import TableChanged
-from cardroom.contracts.table.v1.table_pb2 import Change
+from cardroom.contracts.table.v1.storage_pb2 import LoggedChange
 from cardroom.table import records
 from cardroom.table.deckbox import DeckBox
 from cardroom.table.domain.commands import Act, Command
@@ -101,7 +101,7 @@ def written(
         action_number=command.token.action_number if isinstance(command, Act) else None,
         occurred_ms=now_ms,
         command=records.pack_command(command),
-        change=Change(events=decision.events).SerializeToString(),
+        change=LoggedChange(events=decision.events).SerializeToString(),
     )
     snapshot = None
     if after.hand is None:

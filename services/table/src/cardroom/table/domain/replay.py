@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from cardroom.contracts.table.v1.table_pb2 import Change
+from cardroom.contracts.table.v1.storage_pb2 import LoggedChange
 from cardroom.table.domain.commands import Command, OpenTable
 from cardroom.table.domain.decide import decide, opened
 from cardroom.table.domain.deck import Deck
@@ -22,7 +22,7 @@ class Entry:
     version: int
     occurred_ms: int
     command: Command
-    events: Change
+    events: LoggedChange
 
 
 def replay(
@@ -50,6 +50,6 @@ def _again(state: TableState, entry: Entry, deck_of: Callable[[int], Deck | None
         decision = decide(state, entry.command, entry.occurred_ms, deck_of(state.hand_number + 1))
     except (Refused, PassedTurn) as refusal:
         raise ReplayMismatch(f"{where}: was committed, is refused now") from refusal
-    if not decision.changes or Change(events=decision.events) != entry.events:
+    if not decision.changes or LoggedChange(events=decision.events) != entry.events:
         raise ReplayMismatch(f"{where}: its events are not those that were committed")
     return decision.state
