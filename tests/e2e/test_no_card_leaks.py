@@ -86,6 +86,8 @@ class Evidence:
     files: dict[str, str] = field(default_factory=dict)
     metrics: dict[str, str] = field(default_factory=dict)
     refusals: list[Refused] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
+    """The guests' access tokens."""
 
     @property
     def changes(self) -> list[TableChanged]:
@@ -109,7 +111,7 @@ async def evidence(stack: Stack, door: Door) -> AsyncIterator[Evidence]:
         ]
         players = [await one.player_with_token(caller.token) for one, caller in zip(clients, callers, strict=True)]
         at = await opened.enter_async_context(party(stack, players=players, policy=all_sorts))
-        seen = Evidence(at.table.table_id, at.guests, heard, bus=deliveries)
+        seen = Evidence(at.table.table_id, at.guests, heard, bus=deliveries, tokens=[c.token for c in callers])
         watcher = await opened.enter_async_context(seen.watched.client(stack.edge_grpc))
         watching = asyncio.create_task(_watch(watcher, (await door.guest("Watcher")).token, seen))
         await _play(stack, at, callers, seen)
@@ -303,6 +305,18 @@ async def test_after_its_hand_a_deck_is_gone(stack: Stack, evidence: Evidence) -
     ended = max(evidence.guests[0].hands_ended)
     rows = await fetch(stack, "table", DECKS, evidence.table_id)
     assert [row["hand_number"] for row in rows if row["hand_number"] <= ended] == []
+
+
+def test_no_secret_of_the_run_is_written_anywhere(stack: Stack, evidence: Evidence) -> None:
+    tokens = evidence.tokens
+    assert len(tokens) == GUESTS
+    for place, text in (evidence.files | evidence.metrics).items():
+        # At level debug Envoy writes every header down; nobody runs it so where people play.
+        hidden = stack.secrets if place == "envoy.log" else (*stack.secrets, *tokens)
+        assert [secret[:4] for secret in hidden if secret in text] == [], place
+    for place, value in evidence.rows:
+        raw = value if isinstance(value, bytes) else value.encode()
+        assert [secret[:4] for secret in (*stack.secrets, *tokens) if secret.encode() in raw] == [], place
 
 
 def test_what_is_searched_for_would_be_found(hidden: dict[tuple[str, str], str]) -> None:
