@@ -19,7 +19,8 @@ from typing import Any
 
 import pytest
 
-from cardroom.clock.domain import banks, timers
+from cardroom.clock.domain import absences, banks, timers
+from cardroom.clock.domain.absences import Absence
 from cardroom.contracts.events.v1.events_pb2 import Timing
 from cardroom.contracts.table.v1 import view_pb2 as pb
 from cardroom.engine import cards
@@ -29,6 +30,7 @@ from cardroom.table.domain.deck import Deck
 from cardroom.table.domain.errors import PassedTurn, Refused
 from cardroom.table.domain.state import Seat
 from cardroom.table.domain.step import Decision
+from cardroom.table.domain.view import public_view
 
 __all__ = ["TableStory"]
 
@@ -46,6 +48,12 @@ STATUSES = {
     "sitting out": pb.SEAT_STATUS_SITTING_OUT,
     "leaving": pb.SEAT_STATUS_LEAVING,
 }
+REASONS = {
+    "the connection": pb.STATUS_REASON_CONNECTION_LOST,
+    "timeouts": pb.STATUS_REASON_TIMEOUTS,
+    "want of chips": pb.STATUS_REASON_OUT_OF_CHIPS,
+}
+FOREVER = 1 << 62
 START_MS = 1_800_000_000_000
 
 
@@ -59,6 +67,8 @@ class TableStory:
         self.now_ms = START_MS
         self.timer = timers.idle("table", 0)
         self.banks: dict[str, banks.Bank] = {}
+        self.absences: dict[str, Absence] = {}
+        self.online: set[str] = set()
         self.heard: list[pb.TableEvent] = []
         self.stays = 0
         small, big = (int(part) for part in str(told["blinds"]).split("/"))
@@ -96,6 +106,10 @@ class TableStory:
     def _do(self, command: commands.Command) -> Decision:
         decision = decide(self.state, command, self.now_ms, self._deck())
         before, self.state = self.timer, decision.state
+        for said in decision.absences:
+            due = said.due_at.ToMilliseconds() if said.HasField("due_at") else None
+            absence = Absence("table", said.player_id, said.generation, due)
+            self.absences[said.player_id] = absences.replaced(self.absences.get(said.player_id), absence)
         self.heard += decision.events
         if decision.timing is not None:
             self._charge(before, decision)
@@ -123,10 +137,12 @@ class TableStory:
 
     # What happens
 
-    def sits_down(self, seat: str, stack: str) -> None:
-        """'4 sits down with 1000'."""
+    def sits_down(self, seat: str, stack: str, unseen: str | None = None) -> None:
+        """'4 sits down with 1000', '4 sits down with 1000 and never connects'."""
         self.stays += 1
         player = f"player {seat}"
+        if not unseen:
+            self.online.add(player)
         left = self._bank(player).left_ms
         self._do(commands.SeatPlayer(f"stay {self.stays}", player, f"Seat {seat}", int(seat), int(stack), left))
 
@@ -156,22 +172,50 @@ class TableStory:
             self._do(commands.Act(f"player {seat}", late, KINDS[verb], int(amount or 0)))
         assert self.state is before, "a refused action changed the table"
 
-    def moves(self) -> None:
-        """'the table moves to another owner'."""
-        self._do(commands.RestartTurn())
+    def loses_connection(self, seat: str) -> None:
+        """'4 loses the connection': the last stream closes."""
+        self.online.discard(f"player {seat}")
+        self._do(commands.SetConnected(f"player {seat}", False))
+
+    def connects(self, seat: str) -> None:
+        """'4 is connected again'."""
+        self.online.add(f"player {seat}")
+        self._do(commands.SetConnected(f"player {seat}", True))
+
+    def moves(self, lost: str | None) -> None:
+        """'the table moves to another owner', 'the table moves to another owner and 4 does not come along'."""
+        self.online.discard(f"player {lost}")
+        self._do(commands.TakeOver())
 
     def passes(self, seconds: str) -> None:
         """'2.5 s pass': every timer that falls due in between fires in its moment."""
         until = self.now_ms + round(float(seconds) * 1000)
-        while self.timer.fire_at_ms is not None and self.timer.fire_at_ms <= until:
-            self.now_ms = max(self.now_ms, self.timer.fire_at_ms)
-            left = self._bank(self.timer.player_id or "").left_ms
-            todo = timers.due(self.timer, left, self.now_ms)
-            if isinstance(todo, timers.Timer):
-                self.timer = todo
+        while True:
+            absent = min(self.absences.values(), key=lambda one: one.fire_at_ms or FOREVER, default=None)
+            judged_at = (absent.fire_at_ms if absent else None) or FOREVER
+            fires_at = self.timer.fire_at_ms or FOREVER
+            if min(judged_at, fires_at) > until:
+                break
+            self.now_ms = max(self.now_ms, min(judged_at, fires_at))
+            if absent is not None and judged_at < fires_at:
+                self._judge(absent)
             else:
-                self._fire(todo)
+                self._turn_or_deal()
         self.now_ms = until
+
+    def _judge(self, absent: Absence) -> None:
+        present = absent.player_id in self.online
+        decision = self._do(commands.JudgeAbsence(absent.player_id, absent.generation, present))
+        assert decision.answer is False, "the clock's own absence was stale"
+        assert self.absences[absent.player_id] != absent, "the table has not moved on"
+
+    def _turn_or_deal(self) -> None:
+        left = self._bank(self.timer.player_id or "").left_ms
+        todo = timers.due(self.timer, left, self.now_ms)
+        if isinstance(todo, timers.Timer):
+            self.timer = todo
+        else:
+            self._fire(todo)
 
     def _fire(self, firing: timers.Firing) -> None:
         timer = firing.timer
@@ -248,6 +292,17 @@ class TableStory:
         """'4 is gone'."""
         assert int(seat) not in self.state.seats, f"{seat} still sits"
 
+    def shown_as(self, seat: str, how: str) -> None:
+        """'4 is shown as away', '4 is shown as connected'."""
+        view = next(one for one in public_view(self.state).seats if one.seat == int(seat))
+        assert view.connected == (how == "connected"), f"connected: {view.connected}"
+
+    def reason_is(self, seat: str, reason: str) -> None:
+        """'4 was sat out for the connection': the reason that everyone was told last."""
+        told = [event.seat_status_changed for event in self.heard if event.HasField("seat_status_changed")]
+        last = next(change for change in reversed(told) if change.seat == int(seat))
+        assert last.reason == REASONS[reason], pb.StatusReason.Name(last.reason)
+
     def stack_is(self, seat: str, stack: str) -> None:
         """'4 has 1000'."""
         assert self._seat(seat).stack == int(stack), f"has {self._seat(seat).stack}"
@@ -265,14 +320,16 @@ class TableStory:
 
 
 STEPS: list[tuple[re.Pattern[str], Callable[..., None]]] = [
-    (re.compile(r"(\d+) sits down with (\d+)"), TableStory.sits_down),
+    (re.compile(r"(\d+) sits down with (\d+)( and never connects)?"), TableStory.sits_down),
     (re.compile(r"(\d+) leaves"), TableStory.leaves),
     (re.compile(r"(\d+) sits out"), TableStory.sits_out),
     (re.compile(r"(\d+) comes back"), TableStory.comes_back),
     (re.compile(r"(\d+) (folds|checks) (by timeout|at once)"), TableStory.last_was),
     (re.compile(r"(\d+) (folds|checks|calls|bets|raises to)(?: (\d+))? too late"), TableStory.is_late),
     (re.compile(r"(\d+) (folds|checks|calls|bets|raises to)(?: (\d+))?"), TableStory.acts),
-    (re.compile(r"the table moves to another owner"), TableStory.moves),
+    (re.compile(r"(\d+) loses the connection"), TableStory.loses_connection),
+    (re.compile(r"(\d+) is connected again"), TableStory.connects),
+    (re.compile(r"the table moves to another owner(?: and (\d+) does not come along)?"), TableStory.moves),
     (re.compile(r"([\d.]+) s pass(?:es)?"), TableStory.passes),
     (re.compile(r"hand (\d+) is on"), TableStory.hand_is_on),
     (re.compile(r"no hand is on"), TableStory.no_hand),
@@ -283,6 +340,8 @@ STEPS: list[tuple[re.Pattern[str], Callable[..., None]]] = [
     (re.compile(r"the time bank does not run"), TableStory.bank_rests),
     (re.compile(r"(\d+) has ([\d.]+) s of time bank"), TableStory.bank_holds),
     (re.compile(r"(\d+) is (playing|waiting|sitting out|leaving)"), TableStory.status_is),
+    (re.compile(r"(\d+) is shown as (away|connected)"), TableStory.shown_as),
+    (re.compile(r"(\d+) was sat out for (the connection|timeouts|want of chips)"), TableStory.reason_is),
     (re.compile(r"(\d+) is gone"), TableStory.is_gone),
     (re.compile(r"(\d+) has (\d+)"), TableStory.stack_is),
     (re.compile(r"(\d+) sees (.+)"), TableStory.sees),

@@ -66,6 +66,9 @@ class FakeTables(internal_pb2_grpc.TableTimeServiceServicer):
     async def SetTimeBank(self, request: Any, context: Any) -> Any:
         return await self._answer(request, context, internal_pb2.SetTimeBankResponse)
 
+    async def JudgeAbsence(self, request: Any, context: Any) -> Any:
+        return await self._answer(request, context, internal_pb2.JudgeAbsenceResponse)
+
     def of(self, method: str, table_id: str) -> list[Told]:
         """The calls of one method about one table."""
         return [one for one in self.told if one.method == method and one.request.table_id == table_id]
@@ -131,6 +134,15 @@ class Table:
         ended = [self._acted()] if acted else []
         self.generation += 1
         return self.change(ended, events_pb2.Timing(generation=self.generation))
+
+    def absence(self, due_ms: int | None) -> Message:
+        """How long the table bears with the player's absence from now on; None: they are back."""
+        self.version += 1
+        absence = events_pb2.AbsenceTiming(
+            player_id=self.player_id, generation=self.version, due_at=timestamp(due_ms) if due_ms else None
+        )
+        changed = events_pb2.TableChanged(table_id=self.table_id, version=self.version, absences=[absence])
+        return Message(f"table.changed.{self.table_id}", TYPE, changed.SerializeToString(), mandatory=False)
 
     def change(self, events: list[view_pb2.TableEvent], timing: events_pb2.Timing | None = None) -> Message:
         """One committed change."""

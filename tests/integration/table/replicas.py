@@ -92,7 +92,9 @@ StartReplica = Callable[..., Awaitable[Replica]]
 async def start(database: str, **changes: Any) -> Replica:
     """Start a replica."""
     port = free_port()
-    chosen: dict[str, Any] = {"amqp_url": NO_BROKER, "deck_key": DECK_KEY, "stop_seconds": 5} | changes
+    # Tests look at tables through streams that they close again: that is nobody's absence here.
+    usual: dict[str, Any] = {"amqp_url": NO_BROKER, "deck_key": DECK_KEY, "stop_seconds": 5, "reconnect_seconds": 10}
+    chosen = usual | changes
     settings = TableSettings(database_url=database, grpc_port=port, advertise_address=f"127.0.0.1:{port}", **chosen)
     verifier = TokenVerifier(settings, keys=KeySet([KEY]))
     app = await build(settings, verifier=verifier, channels=Channels(settings, token=lambda: "none"))

@@ -9,6 +9,7 @@ from typing import Any
 from cardroom.contracts.table.v1 import view_pb2 as view
 from cardroom.engine import cards
 from cardroom.table.domain import commands as do
+from cardroom.table.domain import presence
 from cardroom.table.domain.decide import decide, opened
 from cardroom.table.domain.deck import Deck
 from cardroom.table.domain.state import Seat, TableState, Turn
@@ -101,6 +102,12 @@ class Driver:
     def leave(self, number: int) -> Decision:
         """The player on a seat asks to leave."""
         return self.do(do.EndSeating(self.at(number).seating_id))
+
+    def absent(self, number: int, *, is_present: bool = False) -> Decision:
+        """The table has borne with the absence of the player on a seat for long enough, or they were not absent."""
+        seat = self.at(number)
+        self.now = max(self.now, presence.due_ms(seat, self.state.pace))
+        return self.do(do.JudgeAbsence(seat.player_id, seat.absence_generation, is_present))
 
     def at(self, number: int) -> Seat:
         """Who sits on a seat."""

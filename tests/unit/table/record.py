@@ -37,9 +37,13 @@ def played() -> Driver:
             table.time_out()
             table.time_out()
         if number == 2:
-            table.do(do.RestartTurn())
+            table.do(do.TakeOver())
             table.leave(table.turn.seat)
             table.seat(6, 500)
+        if number == 4:
+            table.do(do.SetConnected(table.turn.player_id, False))
+            table.absent(table.turn.seat)
+            table.do(do.SetConnected(table.turn.player_id, True))
         while table.state.hand is not None and number < 5:
             table.act(*some_action(table.turn.view.legal, chance))
         for seat in list(table.state.seats.values()):

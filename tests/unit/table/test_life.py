@@ -13,6 +13,7 @@ from cardroom.contracts.table.v1.storage_pb2 import LoggedChange
 from cardroom.contracts.table.v1.view_pb2 import Stakes
 from cardroom.table.domain import commands as do
 from cardroom.table.domain.deck import Deck
+from cardroom.table.domain.presence import due_ms
 from cardroom.table.domain.replay import Entry, replay
 from cardroom.table.domain.step import Decision
 from cardroom.table.domain.view import public_view
@@ -42,6 +43,7 @@ class TableLife(RuleBasedStateMachine):
         self.deck: Deck | None = None
         self.settled = 0
         self.big_blind = 0
+        self.told: dict[str, int] = {}
 
     def follow(self, decision: Decision) -> None:
         """What everyone else does with a committed decision."""
@@ -53,6 +55,9 @@ class TableLife(RuleBasedStateMachine):
             assert sum(one.delta for one in decision.settlement.deltas) == 0
         if not decision.changes:
             return
+        for said in decision.absences:
+            assert said.generation == decision.state.version
+            self.told[said.player_id] = said.due_at.ToMilliseconds()
         apply_change(self.view, decision.state.version, decision.events)
         command, now, _, _ = self.table.history[-1]
         change = LoggedChange(events=decision.events)
@@ -122,6 +127,23 @@ class TableLife(RuleBasedStateMachine):
     def time_out(self) -> None:
         self.follow(self.table.time_out())
 
+    @rule(seat=SEATS, connected=st.booleans())
+    def streams_come_and_go(self, seat: int, connected: bool) -> None:
+        if seat in self.table.state.seats:
+            self.follow(self.table.do(do.SetConnected(self.table.at(seat).player_id, connected)))
+
+    @rule(seat=SEATS, is_present=st.booleans())
+    def an_absence_has_lasted(self, seat: int, is_present: bool) -> None:
+        if seat not in self.table.state.seats or not self.told.get(self.table.at(seat).player_id, 0):
+            return
+        before = self.table.at(seat)
+        due = due_ms(before, self.table.state.pace)
+        decision = self.table.absent(seat, is_present=is_present)
+        self.follow(decision)
+        assert decision.answer is False
+        after = self.table.state.seats.get(seat)
+        assert after is None or due_ms(after, self.table.state.pace) != due
+
     @rule(later_ms=st.integers(0, 60_000))
     def the_owner_changes(self, later_ms: int) -> None:
         self.table.now += later_ms
@@ -131,11 +153,17 @@ class TableLife(RuleBasedStateMachine):
             rebuilt.answered = self.table.state.answered
         assert rebuilt == self.table.state
         self.table.state = rebuilt
-        self.follow(self.table.do(do.RestartTurn()))
+        self.follow(self.table.do(do.TakeOver()))
 
     @invariant()
     def chips_are_conserved(self) -> None:
         assert self.table.state.chips() == self.brought
+
+    @invariant()
+    def the_clock_knows_how_long_each_absence_may_last(self) -> None:
+        state = self.table.state
+        due = {seat.player_id: due_ms(seat, state.pace) for seat in state.seats.values()}
+        assert {who: at for who, at in self.told.items() if at} == {who: at for who, at in due.items() if at}
 
     @invariant()
     def everyone_sees_the_same(self) -> None:

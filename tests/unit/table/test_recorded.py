@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cardroom.table.domain.deck import Deck
 from cardroom.table.domain.replay import replay
+from cardroom.table.domain.state import TableState
 from cardroom.table.records import pack_table, unpack_table
 from tests.unit.table import record
 
+# Records of before absences were timed: what came later follows from no such snapshot, and is left out of comparisons.
+WITHOUT_ABSENCES = {"0.1"}
 RECORDS = sorted(record.FOLDER.glob("*.json"))
 
 
@@ -23,9 +27,10 @@ def test_a_recorded_log_still_replays(path: Path) -> None:
     whole = replay(None, log, decks.get)
     snapshot = unpack_table(bytes.fromhex(recorded["snapshot"]))
     rest = replay(snapshot, [entry for entry in log if entry.version > snapshot.version], decks.get)
-    assert rest == whole
     assert whole is not None
+    assert rest is not None
     assert whole.hand is not None
+    assert _as_recorded(rest, path) == _as_recorded(whole, path)
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
@@ -36,12 +41,19 @@ def test_a_recorded_snapshot_is_still_what_the_log_comes_to(path: Path) -> None:
     log = [entry for entry in record.entries(recorded) if entry.version <= snapshot.version]
     state = replay(None, log, decks.get)
     assert state is not None
-    assert pack_table(state) == pack_table(snapshot)
+    assert pack_table(_as_recorded(state, path)) == pack_table(snapshot)
+
+
+def _as_recorded(state: TableState, path: Path) -> TableState:
+    if path.stem in WITHOUT_ABSENCES:
+        for number, seat in state.seats.items():
+            state.seats[number] = replace(seat, unseen_since_ms=0, out_since_ms=0, absence_generation=0)
+    return state
 
 
 def test_there_is_a_record_with_every_kind_of_command_that_happens_at_an_open_table() -> None:
     kinds = {type(entry.command).__name__ for path in RECORDS for entry in record.entries(json.loads(path.read_text()))}
     assert kinds == {
         *("OpenTable", "SeatPlayer", "EndSeating", "SetTimeBank", "DealHand", "Act", "StartTimeBank", "EndTurn"),
-        *("RestartTurn", "SitOut", "ComeBack"),
+        *("RestartTurn", "SitOut", "ComeBack", "SetConnected", "JudgeAbsence", "TakeOver"),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cardroom.contracts.table.v1.storage_pb2 import LoggedCommand, LoggedOpenTable, Pace
 from cardroom.engine.blinds import Debt
 from cardroom.table.domain import commands as do
 from cardroom.table.domain.commands import Token
@@ -11,7 +12,7 @@ from cardroom.table.records import pack_command, pack_table, unpack_command, unp
 from tests.unit.table.driver import CALL, FOLD, RAISE, STAKES, Driver, player_id
 
 COMMANDS: list[do.Command] = [
-    do.OpenTable(player_id(1), "Name", STAKES, do.Pace(1, 2, 3)),
+    do.OpenTable(player_id(1), "Name", STAKES, do.Pace(1, 2, 3, 4, 5, 6)),
     do.CloseTable(),
     do.SeatPlayer("s", player_id(1), "A", 3, 500, 12_000),
     do.EndSeating("s"),
@@ -24,6 +25,10 @@ COMMANDS: list[do.Command] = [
     do.DealHand(7, 123_456),
     do.SetTimeBank(player_id(1), 5_000, 9),
     do.RestartTurn(),
+    do.SetConnected(player_id(1), True),
+    do.SetConnected(player_id(1), False),
+    do.JudgeAbsence(player_id(1), 12, True),
+    do.TakeOver(),
 ]
 
 
@@ -50,10 +55,18 @@ def test_a_table_between_hands_comes_back() -> None:
     table.do(do.SitOut(player_id(2)))
     table.do(do.SetTimeBank(player_id(1), 7_000, 3))
     table.seat(5, 300)
+    table.do(do.SetConnected(player_id(3), False))
     stored = unpack_table(pack_table(table.state))
     stored.answered = table.state.answered  # older answers are in the log
     assert stored == table.state
     assert stored.positions.debt(5) == Debt.BIG
+
+
+def test_a_pace_of_before_absences_were_timed_has_the_usual_times() -> None:
+    logged = LoggedCommand(open_table=LoggedOpenTable(table_id="t", pace=Pace(turn_ms=1)))
+    command = unpack_command(logged.SerializeToString())
+    assert isinstance(command, do.OpenTable)
+    assert command.pace == do.Pace(1, 0, 0)
 
 
 def test_a_new_table_comes_back() -> None:

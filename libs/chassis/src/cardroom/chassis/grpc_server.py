@@ -32,8 +32,10 @@ OPTIONS: Final = (
     ("grpc.max_metadata_size", MAX_METADATA_BYTES),
     # Two processes on one port would share its connections unnoticed.
     ("grpc.so_reuseport", 0),
-    ("grpc.keepalive_time_ms", 30_000),
-    ("grpc.keepalive_timeout_ms", 10_000),
+    # A peer that is dead is noticed within 15 s: players without a connection must be known (rule 9.5).
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.http2.max_pings_without_data", 0),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
     ("grpc.http2.max_ping_strikes", 0),

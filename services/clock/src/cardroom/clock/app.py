@@ -15,6 +15,8 @@ from cardroom.chassis.channels import Channels
 from cardroom.chassis.grpc_server import GrpcServer
 from cardroom.chassis.service import App
 from cardroom.clock import events
+from cardroom.clock.absence_store import AbsenceStore
+from cardroom.clock.absences import AbsenceCalls
 from cardroom.clock.api import ClockApi
 from cardroom.clock.firing import Firings
 from cardroom.clock.neighbours import GrpcTables
@@ -27,6 +29,8 @@ PACKAGE: Final = "cardroom.clock"
 SERVICE: Final = "cardroom.clock.v1.ClockService"
 COUNT_SECONDS: Final = 15.0
 OVERDUE_MS: Final = 2_000
+# No message of a table is that late.
+FORGET_MS: Final = 24 * 3600 * 1000
 
 TIMERS: Final = Gauge("cardroom_clock_timers", "Timers in the database: pending, and more than 2 s overdue.", ["state"])
 
@@ -50,17 +54,20 @@ async def build(
     tables = GrpcTables(calls.channel(settings.table_address))
     firings = app.add(Firings(store, tables, now_ms, lambda: calls.ready))
     news = app.add(BankNews(store, tables, now_ms))
-    changes = events.TableChanges(store, firings.run, news.wake)
+    absences = AbsenceStore(pool)
+    app.add(AbsenceCalls(absences, tables, now_ms))
+    changes = events.TableChanges(store, absences, firings.run, news.wake, now_ms)
     bus = app.add(EventBus(settings.amqp_url, settings.service))
     bus.consume(events.QUEUE, events.BINDINGS, changes.handle, prefetch=60, batch_max=30, batch_wait_ms=20)
-    app.add_task("count", lambda: _count(store))
+    app.add_task("count", lambda: _count(store, absences))
     handlers = (ClockApi(store, now_ms), clock_pb2_grpc.add_ClockServiceServicer_to_server, SERVICE)
     app.add(GrpcServer(settings, [handlers], app.add(verifier or TokenVerifier(settings))))
     return app
 
 
-async def _count(store: ClockStore) -> None:
+async def _count(store: ClockStore, absences: AbsenceStore) -> None:
     while True:
+        await absences.forget(now_ms() - FORGET_MS)
         pending, overdue = await store.count(now_ms() - OVERDUE_MS)
         TIMERS.labels("pending").set(pending)
         TIMERS.labels("overdue").set(overdue)

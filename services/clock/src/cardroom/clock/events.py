@@ -8,7 +8,9 @@ from typing import Final
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cardroom.chassis.bus import Message
-from cardroom.clock.domain import banks, timers
+from cardroom.clock.absence_store import AbsenceStore
+from cardroom.clock.domain import absences, banks, timers
+from cardroom.clock.domain.absences import Absence
 from cardroom.clock.domain.banks import Bank, Facts
 from cardroom.clock.domain.timers import Timer
 from cardroom.clock.store import Acted, Batch, ClockStore
@@ -28,9 +30,16 @@ class TableChanges:
     """
 
     def __init__(
-        self, store: ClockStore, on_timers: Callable[[Iterable[Timer]], None], on_banks: Callable[[], None]
+        self,
+        store: ClockStore,
+        away: AbsenceStore,
+        on_timers: Callable[[Iterable[Timer]], None],
+        on_banks: Callable[[], None],
+        now_ms: Callable[[], int],
     ) -> None:
         self._store = store
+        self._away = away
+        self._now_ms = now_ms
         self._on_timers = on_timers
         self._on_banks = on_banks
 
@@ -39,6 +48,8 @@ class TableChanges:
         batch = Batch()
         for message in messages:
             _read(events_pb2.TableChanged.FromString(message.body), batch)
+        if batch.absences:
+            await self._away.write(batch.absences.values(), self._now_ms())
         if not batch.timers and not batch.facts:
             return
         in_use, players = await self._store.write(batch)
@@ -88,6 +99,10 @@ def _read(change: events_pb2.TableChanged, batch: Batch) -> None:
             of_banks = True
     if of_banks:
         batch.facts.extend(_facts(change))
+    for said in change.absences:
+        absence = _absence(table_id, said)
+        key = (table_id, absence.player_id)
+        batch.absences[key] = absences.replaced(batch.absences.get(key), absence)
     if change.HasField("timing"):
         known = batch.timers.get(table_id)
         if known is None or known.generation < change.timing.generation:
@@ -122,6 +137,11 @@ def _timer(table_id: str, timing: events_pb2.Timing) -> Timer:
     if kind == "deal":
         return timers.deal(table_id, timing.generation, _ms_up(timing.deal.due_at))
     return timers.idle(table_id, timing.generation)
+
+
+def _absence(table_id: str, said: events_pb2.AbsenceTiming) -> Absence:
+    due_ms = _ms_up(said.due_at) if said.HasField("due_at") else None
+    return Absence(table_id, said.player_id, said.generation, due_ms)
 
 
 def _facts(change: events_pb2.TableChanged) -> Iterable[Facts]:

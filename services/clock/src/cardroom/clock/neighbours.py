@@ -9,6 +9,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cardroom.chassis.errors import CardroomError, from_rpc_error
+from cardroom.clock.domain.absences import Absence
 from cardroom.clock.domain.banks import Bank
 from cardroom.clock.domain.timers import Act, Firing, Timer
 from cardroom.clock.errors import TableAway
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         | internal_pb2.EndTurnResponse
         | internal_pb2.DealHandResponse
         | internal_pb2.SetTimeBankResponse
+        | internal_pb2.JudgeAbsenceResponse
     )
 
 CALL_SECONDS: Final = 2.0
@@ -37,6 +39,9 @@ class Tables(Protocol):
 
     async def set_bank(self, bank: Bank) -> bool:
         """Tell the table where the player sits what the bank holds. Raises TableAway."""
+
+    async def judge_absence(self, absence: Absence) -> bool:
+        """Tell a table that a player's absence has lasted long enough. Raises TableAway."""
 
 
 class GrpcTables:
@@ -74,6 +79,13 @@ class GrpcTables:
             table_id=bank.table_id, player_id=bank.player_id, left=left, generation=bank.generation
         )
         return await _stale(self._stub.SetTimeBank, request)
+
+    async def judge_absence(self, absence: Absence) -> bool:
+        """See `Tables`."""
+        request = internal_pb2.JudgeAbsenceRequest(
+            table_id=absence.table_id, player_id=absence.player_id, generation=absence.generation
+        )
+        return await _stale(self._stub.JudgeAbsence, request)
 
 
 async def _stale(method: Callable[..., Awaitable[Answer]], request: Message) -> bool:

@@ -127,3 +127,30 @@ RETURNING *
 """
 
 BANK_TOLD: Final = "UPDATE banks SET told_generation = $2 WHERE player_id = $1 AND told_generation < $2"
+
+# --- absences
+
+WRITE_ABSENCES: Final = """
+INSERT INTO absences (table_id, player_id, generation, fire_at_ms, said_at_ms)
+SELECT table_id, player_id, generation, fire_at_ms, $5::bigint
+FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[]) AS a (table_id, player_id, generation, fire_at_ms)
+ORDER BY table_id, player_id
+ON CONFLICT (table_id, player_id) DO UPDATE
+SET generation = EXCLUDED.generation, fire_at_ms = EXCLUDED.fire_at_ms, said_at_ms = EXCLUDED.said_at_ms
+WHERE absences.generation < EXCLUDED.generation
+"""
+
+# Whoever moves the time of the next telling has this one.
+CLAIM_ABSENCES: Final = """
+UPDATE absences a SET fire_at_ms = $1::bigint + $2::bigint
+FROM (SELECT table_id, player_id FROM absences WHERE fire_at_ms <= $1
+      ORDER BY fire_at_ms LIMIT $3 FOR UPDATE SKIP LOCKED) due
+WHERE a.table_id = due.table_id AND a.player_id = due.player_id
+RETURNING a.table_id::text, a.player_id::text, a.generation, a.fire_at_ms
+"""
+
+KEEP_ABSENCE: Final = """
+UPDATE absences SET fire_at_ms = $4 WHERE table_id = $1 AND player_id = $2 AND generation = $3
+"""
+
+FORGET_ABSENCES: Final = "DELETE FROM absences WHERE fire_at_ms IS NULL AND said_at_ms < $1"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cardroom.clock import statements as sql
 from cardroom.clock.domain import banks
+from cardroom.clock.domain.absences import Absence
 from cardroom.clock.domain.banks import Bank, Facts
 from cardroom.clock.domain.timers import REPEAT_MS, REPEAT_MS_MAX, Kind, Phase, Timer
 
@@ -42,6 +43,7 @@ class Batch:
     timers: dict[str, Timer] = field(default_factory=dict)
     acted: list[Acted] = field(default_factory=list)
     facts: list[Facts] = field(default_factory=list)
+    absences: dict[tuple[str, str], Absence] = field(default_factory=dict)
 
 
 Settle = Callable[[dict[str, Timer], dict[str, Bank]], list[Bank]]

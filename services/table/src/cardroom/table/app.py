@@ -17,6 +17,7 @@ from cardroom.table.api import PlayerApi
 from cardroom.table.committer import Committer
 from cardroom.table.deckbox import DeckBox
 from cardroom.table.forwarding import Forwarding
+from cardroom.table.presence import Presence
 from cardroom.table.seat_api import SeatApi
 from cardroom.table.settings import TableSettings
 from cardroom.table.store import Store
@@ -63,9 +64,11 @@ async def build(
     takeover.attach(tables)
     calls = app.add(channels or Channels(settings))
     forwarding = Forwarding(tables, leases, calls, settings.advertise_address, wait_seconds=settings.owner_wait_seconds)
+    presence = app.add(Presence(tables, reconnect_seconds=settings.reconnect_seconds))
     streams = app.add(
         Streams(
             tables,
+            presence,
             streams_max=settings.streams_max,
             per_player_max=settings.streams_per_player_max,
             heartbeat_seconds=settings.heartbeat_seconds,

@@ -52,6 +52,10 @@ class Feed:
         """The place of the change that comes next."""
         return self._next
 
+    def has_stream_of(self, player_id: str) -> bool:
+        """Whether one of the player's streams is alive here."""
+        return any(stream.player_id == player_id for stream in self.streams)
+
     def push(self, decision: Decision) -> None:
         """Add a committed change and wake the streams."""
         if not self.streams:

@@ -33,6 +33,7 @@ class LiveTable:
         "is_gone",
         "is_stopped",
         "must_load",
+        "must_take_over",
         "shard",
         "state",
         "table_id",
@@ -47,6 +48,8 @@ class LiveTable:
         """As committed; None for a table that was never opened, or was not loaded yet."""
         self.must_load = True
         """The state must be read from the database before anything else."""
+        self.must_take_over = True
+        """The table was not told yet that it is owned here."""
         self.is_stopped = False
         self.is_gone = False
         """Another replica owns the table, or will."""

@@ -23,7 +23,14 @@ def _token(turn: TurnToken) -> do.Token:
 
 
 def _pace(pace: do.Pace) -> pb.Pace:
-    return pb.Pace(turn_ms=pace.turn_ms, pause_ms=pace.pause_ms, showdown_pause_ms=pace.showdown_pause_ms)
+    return pb.Pace(
+        turn_ms=pace.turn_ms,
+        pause_ms=pace.pause_ms,
+        showdown_pause_ms=pace.showdown_pause_ms,
+        away_ms=pace.away_ms,
+        sitting_out_ms=pace.sitting_out_ms,
+        no_chips_ms=pace.no_chips_ms,
+    )
 
 
 def pack_command(command: do.Command) -> bytes:
@@ -43,6 +50,8 @@ def pack_command(command: do.Command) -> bytes:
             )
         case do.RestartTurn():
             logged.restart_turn.SetInParent()
+        case do.TakeOver():
+            logged.take_over.SetInParent()
         case do.SetTimeBank(player_id, left_ms, generation):
             logged.set_time_bank.CopyFrom(
                 pb.LoggedSetTimeBank(player_id=player_id, left_ms=left_ms, generation=generation)
@@ -77,6 +86,12 @@ def _pack_seating(logged: pb.LoggedCommand, command: do.Command) -> None:
             logged.sit_out.player_id = player_id
         case do.ComeBack(player_id):
             logged.come_back.player_id = player_id
+        case do.SetConnected(player_id, connected):
+            logged.set_connected.CopyFrom(pb.LoggedSetConnected(player_id=player_id, connected=connected))
+        case do.JudgeAbsence(player_id, generation, is_present):
+            logged.judge_absence.CopyFrom(
+                pb.LoggedJudgeAbsence(player_id=player_id, generation=generation, is_present=is_present)
+            )
         case _:
             raise TypeError(f"{type(command).__name__} has no stored form")
 
@@ -96,6 +111,9 @@ _UNPACK: Final[dict[str, Any]] = {
     "deal_hand": lambda m: do.DealHand(m.generation, m.button_draw),
     "set_time_bank": lambda m: do.SetTimeBank(m.player_id, m.left_ms, m.generation),
     "restart_turn": lambda _: do.RestartTurn(),
+    "set_connected": lambda m: do.SetConnected(m.player_id, m.connected),
+    "judge_absence": lambda m: do.JudgeAbsence(m.player_id, m.generation, m.is_present),
+    "take_over": lambda _: do.TakeOver(),
 }
 
 
@@ -110,7 +128,15 @@ def unpack_command(stored: bytes) -> do.Command:
 
 
 def _unpack_pace(pace: pb.Pace) -> do.Pace:
-    return do.Pace(pace.turn_ms, pace.pause_ms, pace.showdown_pause_ms)
+    usual = do.Pace()
+    return do.Pace(
+        pace.turn_ms,
+        pace.pause_ms,
+        pace.showdown_pause_ms,
+        pace.away_ms or usual.away_ms,
+        pace.sitting_out_ms or usual.sitting_out_ms,
+        pace.no_chips_ms or usual.no_chips_ms,
+    )
 
 
 def pack_table(state: TableState) -> bytes:
@@ -150,6 +176,10 @@ def _pack_seat(seat: Seat) -> pb.SeatRecord:
         time_bank_left_ms=seat.time_bank_ms,
         time_bank_generation=seat.time_bank_generation,
         last_hand_number=seat.last_hand_number,
+        is_disconnected=not seat.connected,
+        unseen_since_ms=seat.unseen_since_ms,
+        out_since_ms=seat.out_since_ms,
+        absence_generation=seat.absence_generation,
     )
 
 
@@ -184,6 +214,10 @@ def _unpack_seat(record: pb.SeatRecord) -> Seat:
         is_sitting_out=record.is_sitting_out,
         timeouts=record.timeouts,
         last_hand_number=record.last_hand_number,
+        connected=not record.is_disconnected,
+        unseen_since_ms=record.unseen_since_ms,
+        out_since_ms=record.out_since_ms,
+        absence_generation=record.absence_generation,
     )
 
 

@@ -22,6 +22,13 @@ class TableSettings(ServiceSettings):
     turn_ms: int = Field(default=20_000, ge=1, description="Base time of a turn at tables opened from now on (9.1).")
     pause_ms: int = Field(default=2_000, ge=0, description="Pause between hands at such tables (2.5).")
     showdown_pause_ms: int = Field(default=5_000, ge=0, description="Pause after a showdown at such tables (2.5).")
+    away_ms: int = Field(default=60_000, ge=1, description="How long a player may be away at such tables (9.5).")
+    sitting_out_ms: int = Field(
+        default=15 * 60_000, ge=1, description="How long a player may sit out at such tables (10.2)."
+    )
+    no_chips_ms: int = Field(
+        default=2 * 60_000, ge=1, description="How long a player may stay without chips at such tables (10.2)."
+    )
     lease_ttl_seconds: float = Field(default=3.0, gt=0, le=60, description="How long a silent owner keeps its shards.")
     lease_renew_seconds: float = Field(default=0.5, gt=0, le=20, description="How often leases are renewed.")
     commit_lanes: int = Field(default=2, ge=1, le=8, description="How many groups of commits are under way at once.")
@@ -29,6 +36,12 @@ class TableSettings(ServiceSettings):
     streams_max: int = Field(default=10_000, ge=1, description="Most player streams of this process.")
     streams_per_player_max: int = Field(default=4, ge=1, description="Most streams of one player at one table.")
     heartbeat_seconds: float = Field(default=5.0, gt=0, le=60, description="Silence after which a stream beats.")
+    reconnect_seconds: float = Field(
+        default=0.5,
+        ge=0,
+        le=10,
+        description="How long a closed stream may be replaced before its player is away (9.5).",
+    )
     owner_wait_seconds: float = Field(
         default=3.0, ge=0, le=30, description="How long a request waits for a table that has no owner."
     )
@@ -52,4 +65,6 @@ class TableSettings(ServiceSettings):
 
     def pace(self) -> Pace:
         """How fast a table goes that is opened now."""
-        return Pace(self.turn_ms, self.pause_ms, self.showdown_pause_ms)
+        return Pace(
+            self.turn_ms, self.pause_ms, self.showdown_pause_ms, self.away_ms, self.sitting_out_ms, self.no_chips_ms
+        )

@@ -199,7 +199,7 @@ class Store:
         return tables
 
     async def live_tables(self, shards: Sequence[int]) -> list[str]:
-        """The tables of these shards where a hand is on or due."""
+        """The tables of these shards where players sit."""
         return [row["table_id"] for row in await self._pool.fetch(LIVE, shards)]
 
     async def action(self, table_id: str, hand_number: int, action_number: int) -> tuple[int, bytes, bytes] | None:

@@ -13,6 +13,7 @@ from cardroom.table.domain.state import TableState
 from cardroom.table.errors import StreamEnded, TooManyStreams
 from cardroom.table.feed import PlayStream
 from cardroom.table.livetable import LiveTable
+from cardroom.table.presence import Presence
 from cardroom.table.tables import Tables
 
 __all__ = ["Streams"]
@@ -23,8 +24,11 @@ TICK_SECONDS: Final = 0.5
 class Streams:
     """Opens streams and, as a part of the app, lets the silent ones beat: one timer for all."""
 
-    def __init__(self, tables: Tables, *, streams_max: int, per_player_max: int, heartbeat_seconds: float) -> None:
+    def __init__(
+        self, tables: Tables, presence: Presence, *, streams_max: int, per_player_max: int, heartbeat_seconds: float
+    ) -> None:
         self._tables = tables
+        self._presence = presence
         self._streams_max = streams_max
         self._per_player_max = per_player_max
         self._heartbeat_seconds = heartbeat_seconds
@@ -55,6 +59,7 @@ class Streams:
         live.feed.streams.append(stream)
         self._open.add(stream)
         metrics.STREAMS.set(len(self._open))
+        self._presence.note(live, player_id)
 
         def state() -> TableState:
             assert live.state is not None, "a table that was loaded stays so"
@@ -69,6 +74,7 @@ class Streams:
             live.feed.streams.remove(stream)
             self._open.discard(stream)
             metrics.STREAMS.set(len(self._open))
+            self._presence.note(live, player_id)
 
     def _admit(self, live: LiveTable, player_id: str) -> PlayStream:
         assert live.state is not None

@@ -27,6 +27,7 @@ from cardroom.table.domain.commands import (
     OpenTable,
     RestartTurn,
     SeatPlayer,
+    TakeOver,
 )
 from cardroom.table.domain.decide import decide, opened
 from cardroom.table.domain.deck import Deck
@@ -115,7 +116,7 @@ class Tables:
                 live.leave()
 
     async def load_live(self, shards: list[int]) -> None:
-        """Load the tables of these shards where a hand is on or due, so that its turn begins anew at once (9.6)."""
+        """Load the tables of these shards where players sit, so that a running turn begins anew at once (9.6)."""
         found = await self._store.live_tables(shards)
         recovered = await self._recovery.load(found)
         loads = []
@@ -178,12 +179,18 @@ class Tables:
             live.loaded(state)
         finally:
             live.end_turn()
-        if recovered is not None and state is not None and state.turn is not None and recovered.epoch != live.epoch:
+        if recovered is not None and state is not None:
+            await self._take_over(live, state, recovered.epoch)
+
+    async def _take_over(self, live: LiveTable, state: TableState, written_under: int) -> None:
+        """Tell a table that was loaded that it has a new owner, unless its log shows that it knows."""
+        if live.must_take_over and state.seats and written_under != live.epoch:
             try:
-                await self._run(live, RestartTurn(), only_while=state)
+                await self._run(live, TakeOver(), only_while=state)
             except WriteRefused as error:
                 # A commit that was in doubt came through after the table was read: it is read again.
                 raise OutcomeUnknown("the table was written since it was read") from error
+        live.must_take_over = False
 
     def forget(self, table_id: str) -> None:
         """Do not keep a table in memory that nobody will ask for again. It is loaded anew if somebody does."""

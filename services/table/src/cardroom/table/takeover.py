@@ -1,4 +1,4 @@
-"""What happens when shards come and go: tables with a hand on are loaded at once, tables that leave finish first."""
+"""What happens when shards come and go: tables with players are loaded at once, tables that leave finish first."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Takeover:
         return self._attached
 
     async def on_gained(self, shard: int, _epoch: int) -> None:
-        """A shard is ours: its tables where a hand is on or due go on here."""
+        """A shard is ours: its tables with players go on here."""
         self._tables.gained(shard)
         self._fresh.append(shard)
         if self._loading is None:

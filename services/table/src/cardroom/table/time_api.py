@@ -12,7 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from cardroom.chassis.errors import Unavailable
 from cardroom.contracts.table.v1 import internal_pb2 as pb
 from cardroom.contracts.table.v1.view_pb2 import TurnToken
-from cardroom.table.domain.commands import DealHand, EndTurn, SetTimeBank, StartTimeBank, Token
+from cardroom.table.domain.commands import DealHand, EndTurn, JudgeAbsence, SetTimeBank, StartTimeBank, Token
 from cardroom.table.methods import Methods, uuid_of
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class TimeApi(Methods):
         self.unary("StartTimeBank", pb.StartTimeBankRequest, self._start_time_bank)
         self.unary("EndTurn", pb.EndTurnRequest, self._end_turn)
         self.unary("DealHand", pb.DealHandRequest, self._deal_hand)
+        self.unary("JudgeAbsence", pb.JudgeAbsenceRequest, self._judge_absence)
         self.unary("SetTimeBank", pb.SetTimeBankRequest, self._set_time_bank)
 
     def permit(self, name: str, caller: Caller) -> None:
@@ -65,6 +66,14 @@ class TimeApi(Methods):
     async def _deal_hand(self, request: pb.DealHandRequest, _: Caller, table_id: str) -> pb.DealHandResponse:
         command = DealHand(request.generation, secrets.randbelow(DRAWS))
         return pb.DealHandResponse(stale=await self._tables.execute(table_id, command))
+
+    async def _judge_absence(
+        self, request: pb.JudgeAbsenceRequest, _: Caller, table_id: str
+    ) -> pb.JudgeAbsenceResponse:
+        player_id = uuid_of("player_id", request.player_id)
+        live = await self._tables.loaded(table_id)
+        command = JudgeAbsence(player_id, request.generation, live.feed.has_stream_of(player_id))
+        return pb.JudgeAbsenceResponse(stale=await self._tables.execute(table_id, command))
 
     async def _set_time_bank(self, request: pb.SetTimeBankRequest, _: Caller, table_id: str) -> pb.SetTimeBankResponse:
         command = SetTimeBank(uuid_of("player_id", request.player_id), _ms(request.left), request.generation)

@@ -105,7 +105,8 @@ def written(
     )
     snapshot = None
     if after.hand is None:
-        is_live = after.next_deal_ms > 0
+        # Also where players only sit: their new owner must know who of them is there.
+        is_live = after.next_deal_ms > 0 or bool(after.seats)
         snapshot = SnapshotRow(after.version, after.hand_number, is_live, records.pack_table(after))
     return Write(
         table_id=after.table_id,
@@ -142,6 +143,7 @@ def _changed(decision: Decision, epoch: int, now_ms: int) -> ChangeRow:
         events=decision.events,
         view=public_view(after),
         timing=decision.timing,
+        absences=decision.absences,
     )
     name = f"{after.table_id}/{after.version}"
     return ChangeRow(name, event.SerializeToString(), telemetry.recorded_traceparent())

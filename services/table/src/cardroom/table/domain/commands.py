@@ -14,24 +14,31 @@ __all__ = [
     "DealHand",
     "EndSeating",
     "EndTurn",
+    "JudgeAbsence",
     "OpenTable",
     "Pace",
     "RestartTurn",
     "SeatPlayer",
+    "SetConnected",
     "SetTimeBank",
     "SitOut",
     "StartTimeBank",
+    "TakeOver",
     "Token",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast a table goes: the base time of a turn (9.1) and the pauses between hands (2.5)."""
+    """How fast a table goes: the base time of a turn (9.1), the pauses between hands (2.5), and how long it bears with
+    players who are away (9.5), sit out or have no chips (10.2)."""
 
     turn_ms: int = 20_000
     pause_ms: int = 2_000
     showdown_pause_ms: int = 5_000
+    away_ms: int = 60_000
+    sitting_out_ms: int = 15 * 60_000
+    no_chips_ms: int = 2 * 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +142,30 @@ class SetTimeBank:
 
 
 @dataclass(frozen=True, slots=True)
+class SetConnected:
+    """The first of a player's streams opened, or the last one closed (9.5)."""
+
+    player_id: str
+    connected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAbsence:
+    """A player's absence has lasted as long as the table bears with it (9.5, 10.2). `is_present`: a stream is alive."""
+
+    player_id: str
+    generation: int
+    is_present: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TakeOver:
+    """The table has a new owner: the running turn begins anew (9.6), and nobody is away who was not for 60 s (9.5)."""
+
+
+@dataclass(frozen=True, slots=True)
 class RestartTurn:
-    """The table has a new owner, or its timer got lost: what it waits for begins anew (9.6)."""
+    """The clock has forgotten what the table waits for: the turn, or the pause before a deal, begins anew."""
 
 
 Command = (
@@ -151,5 +180,8 @@ Command = (
     | EndTurn
     | DealHand
     | SetTimeBank
+    | SetConnected
+    | JudgeAbsence
+    | TakeOver
     | RestartTurn
 )

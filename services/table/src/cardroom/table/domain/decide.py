@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from cardroom.table.domain import commands, dealing, playing, seating
+from cardroom.table.domain import commands, dealing, playing, presence, seating
 from cardroom.table.domain.commands import Command, OpenTable
 from cardroom.table.domain.deck import Deck
 from cardroom.table.domain.errors import InvariantBroken
@@ -26,6 +26,9 @@ _HANDLERS: Final[dict[type, Callable[[Step, Any], Any]]] = {
     commands.EndTurn: playing.end_turn,
     commands.StartTimeBank: playing.start_time_bank,
     commands.RestartTurn: playing.restart_turn,
+    commands.SetConnected: presence.set_connected,
+    commands.JudgeAbsence: presence.judge,
+    commands.TakeOver: presence.take_over,
     commands.DealHand: dealing.deal_hand,
 }
 
@@ -51,6 +54,7 @@ def decide(state: TableState, command: Command, now_ms: int, deck: Deck | None =
     changes = bool(step.events or step.ended) or is_first or after.is_closed != state.is_closed
     if changes:
         after.version += 1
+    absences = presence.timed(state, after) if changes else ()
     _check(state, step)
     return Decision(
         state=after,
@@ -58,6 +62,7 @@ def decide(state: TableState, command: Command, now_ms: int, deck: Deck | None =
         answer=answer,
         own_cards=step.own_cards,
         timing=step.timing(),
+        absences=absences,
         settlement=step.settlement,
         ended=tuple(step.ended),
         deck=step.dealt,

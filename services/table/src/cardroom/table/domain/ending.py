@@ -69,7 +69,10 @@ def _part_ways(step: Step) -> None:
         if seat.is_leaving:
             remove(step, seat)
         elif seat.stack == 0 and not seat.is_sitting_out:
-            step.tell_status(step.change_seat(seat, is_sitting_out=True), STATUS_REASON_OUT_OF_CHIPS)
+            step.sit_out(seat, STATUS_REASON_OUT_OF_CHIPS)
+        elif seat.stack == 0 and seat.last_hand_number == step.state.hand_number:
+            # Sat out before, and lost the last chips now: the two minutes begin (10.2).
+            step.change_seat(seat, out_since_ms=step.now_ms)
 
 
 def remove(step: Step, seat: Seat) -> EndedSeating:

@@ -23,12 +23,12 @@ from cardroom.contracts.table.v1.view_pb2 import (
 from cardroom.engine.actions import CALL, CHECK, FOLD, Action, RaiseTo
 from cardroom.engine.errors import IllegalAction
 from cardroom.table.domain import ending, hand_events
-from cardroom.table.domain.commands import Act, EndTurn, RestartTurn, StartTimeBank, Token
+from cardroom.table.domain.commands import Act, EndTurn, RestartTurn, StartTimeBank, TakeOver, Token
 from cardroom.table.domain.errors import PassedTurn, RefusalKind, Refused
 from cardroom.table.domain.state import Answered, Seat, Turn
 from cardroom.table.domain.step import Step, timestamp
 
-__all__ = ["act", "end_turn", "go_on", "leave_hand", "restart_turn", "start_time_bank"]
+__all__ = ["act", "end_turn", "go_on", "leave_hand", "restart_turn", "start_time_bank", "time_turn"]
 
 TIMEOUTS_IN_A_ROW: Final = 2
 TIMEOUT_GRACE_MS: Final = 250
@@ -186,8 +186,11 @@ def end_turn(step: Step, command: EndTurn) -> bool:
     seat = step.change_seat(state.seats[turn.seat], timeouts=state.seats[turn.seat].timeouts + 1)
     _take(step, seat.number, _default_action(step, seat), ACTION_CAUSE_TIMEOUT)
     if seat.timeouts >= TIMEOUTS_IN_A_ROW and not seat.is_leaving:
-        seat = step.change_seat(seat, is_sitting_out=True, is_played_at_once=True)
-        step.tell_status(seat, STATUS_REASON_TIMEOUTS)
+        if seat.is_sitting_out:
+            step.change_seat(seat, is_played_at_once=True)
+            step.tell_status(seat, STATUS_REASON_TIMEOUTS)
+        else:
+            step.sit_out(seat, STATUS_REASON_TIMEOUTS, is_played_at_once=True)
     go_on(step)
     return False
 
@@ -223,7 +226,17 @@ def start_time_bank(step: Step, command: StartTimeBank) -> bool:
     return False
 
 
-def restart_turn(step: Step, _: RestartTurn) -> None:
+def time_turn(step: Step, seat: Seat) -> None:
+    """The player on `seat` came or went: if it is their turn, the clock must know whether their bank counts (9.5).
+
+    A bank that runs already runs on: it was there when it was needed.
+    """
+    turn = step.state.turn
+    if turn is not None and turn.seat == seat.number and not turn.bank_deadline_ms:
+        step.retime()
+
+
+def restart_turn(step: Step, _: RestartTurn | TakeOver) -> None:
     """The running turn begins anew with a full clock (9.6); between hands, the pause before a deal that is due does."""
     turn = step.state.turn
     if turn is None:

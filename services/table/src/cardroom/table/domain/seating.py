@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from cardroom.contracts.table.v1.table_pb2 import ComeBackResponse, SitOutResponse
-from cardroom.contracts.table.v1.view_pb2 import STATUS_REASON_PLAYER, PlayerSeated, Stakes, TimeBankChanged
+from cardroom.contracts.table.v1.view_pb2 import (
+    STATUS_REASON_PLAYER,
+    PlayerSeated,
+    Stakes,
+    StatusReason,
+    TimeBankChanged,
+)
 from cardroom.engine import blinds
 from cardroom.table.domain.commands import CloseTable, ComeBack, EndSeating, OpenTable, SeatPlayer, SetTimeBank, SitOut
 from cardroom.table.domain.dealing import GAMES
@@ -22,6 +28,7 @@ __all__ = [
     "close_table",
     "come_back",
     "end_seating",
+    "leave",
     "open_table",
     "seat_player",
     "set_bank",
@@ -87,6 +94,8 @@ def seat_player(step: Step, command: SeatPlayer) -> None:
         display_name=command.display_name,
         stack=command.stack,
         time_bank_ms=command.time_bank_ms,
+        # Their stream comes after they sit; nobody counts as away before 60 s without one.
+        unseen_since_ms=step.now_ms,
     )
     state.seats[seat.number] = seat
     # The seat may have been known by another player's debts.
@@ -121,23 +130,28 @@ def end_seating(step: Step, command: EndSeating) -> EndedSeating | None:
         ended = EndedSeating(command.seating_id, False, 0, 0)
         step.ended.append(ended)
         return ended
+    return leave(step, seat, STATUS_REASON_PLAYER)
+
+
+def leave(step: Step, seat: Seat, reason: StatusReason.ValueType) -> EndedSeating | None:
+    """A player leaves: at once, or when the running hand ends, and then the answer is None for now."""
+    state = step.state
     if state.is_in_hand(seat.number):
         if not seat.is_leaving:
             seat = step.change_seat(seat, is_leaving=True, is_played_at_once=True)
-            step.tell_status(seat, STATUS_REASON_PLAYER)
+            step.tell_status(seat, reason)
             leave_hand(step, seat)
-        return next((ended for ended in step.ended if ended.seating_id == command.seating_id), None)
-    ended = remove(step, seat)
+        return next((ended for ended in step.ended if ended.seating_id == seat.seating_id), None)
+    gone = remove(step, seat)
     reschedule(step, state.pace.pause_ms)
-    return ended
+    return gone
 
 
 def sit_out(step: Step, command: SitOut) -> SitOutResponse:
     """Sit out from the next hand on (10.1)."""
     seat = _seat_of(step, command.player_id)
     if not seat.is_sitting_out and not seat.is_leaving:
-        seat = step.change_seat(seat, is_sitting_out=True)
-        step.tell_status(seat, STATUS_REASON_PLAYER)
+        seat = step.sit_out(seat, STATUS_REASON_PLAYER)
         reschedule(step, step.state.pace.pause_ms)
     return SitOutResponse(status=step.state.status_of(seat), version=_version(step))
 
@@ -150,7 +164,11 @@ def come_back(step: Step, command: ComeBack) -> ComeBackResponse:
         if not seat.stack:
             text = "you have no chips at this table: leave and sit down with a new buy-in"
             raise Refused(RefusalKind.PRECONDITION, "OUT_OF_CHIPS", text)
-        seat = step.change_seat(seat, is_sitting_out=False, is_played_at_once=False, timeouts=0)
+        # Who comes back without a stream has another 60 s to open one.
+        unseen = step.now_ms if seat.unseen_since_ms else 0
+        seat = step.change_seat(
+            seat, is_sitting_out=False, is_played_at_once=False, timeouts=0, out_since_ms=0, unseen_since_ms=unseen
+        )
         step.tell_status(seat, STATUS_REASON_PLAYER)
         reschedule(step, state.pace.pause_ms)
     return ComeBackResponse(status=state.status_of(seat), version=_version(step))

@@ -45,6 +45,14 @@ class Seat:
     is_played_at_once: bool = False
     """For the rest of the running hand the table acts for the player at once (9.4, 10.3)."""
     last_hand_number: int = 0
+    connected: bool = True
+    """Whether the player counts as present: a stream is alive, or might be in a moment."""
+    unseen_since_ms: int = 0
+    """Since when no stream is known to be alive; 0 while one is."""
+    out_since_ms: int = 0
+    """Since when the player sits out, or has no chips if that came later; 0 while they play."""
+    absence_generation: int = 0
+    """The version in which the clock was told last how long the table bears with the player's absence."""
 
     @property
     def can_play(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from cardroom.contracts.events.v1.events_pb2 import DealTiming, HandSettled, Timing, TurnTiming
+from cardroom.contracts.events.v1.events_pb2 import AbsenceTiming, DealTiming, HandSettled, Timing, TurnTiming
 from cardroom.contracts.table.v1.table_pb2 import OwnCards
 from cardroom.contracts.table.v1.view_pb2 import (
     NextDealScheduled,
@@ -48,6 +48,8 @@ class Decision:
     own_cards: dict[str, OwnCards] = field(repr=False)
     """Hole cards dealt by this command, by player. For that player's streams only."""
     timing: Timing | None
+    absences: tuple[AbsenceTiming, ...]
+    """What the clock must know of players who are not there."""
     settlement: HandSettled | None
     ended: tuple[EndedSeating, ...]
     deck: Deck | None
@@ -87,6 +89,12 @@ class Step:
         self.state.seats[seat.number] = changed
         return changed
 
+    def sit_out(self, seat: Seat, reason: StatusReason.ValueType, **changes: Any) -> Seat:
+        """The player sits out from now on; a running hand goes on with them."""
+        seat = self.change_seat(seat, is_sitting_out=True, out_since_ms=self.now_ms, **changes)
+        self.tell_status(seat, reason)
+        return seat
+
     def tell_status(self, seat: Seat, reason: StatusReason.ValueType) -> None:
         """Tell everyone what part the player on `seat` now takes."""
         self.tell(
@@ -125,7 +133,7 @@ class Step:
                     player_id=turn.player_id,
                     started_at=timestamp(turn.started_ms),
                     base_ms=state.pace.turn_ms,
-                    bank_allowed=True,
+                    bank_allowed=state.seats[turn.seat].connected,
                 )
             )
         elif state.next_deal_ms:

@@ -44,7 +44,7 @@ def seat_view(state: TableState, seat: Seat, stack: int) -> pb.SeatView:
         stack=stack,
         status=state.status_of(seat),
         time_bank_left_ms=seat.time_bank_ms,
-        connected=True,
+        connected=seat.connected,
     )
 
 
