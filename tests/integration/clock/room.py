@@ -142,7 +142,7 @@ class Table:
             player_id=self.player_id, generation=self.version, due_at=timestamp(due_ms) if due_ms else None
         )
         changed = events_pb2.TableChanged(table_id=self.table_id, version=self.version, absences=[absence])
-        return Message(f"table.changed.{self.table_id}", TYPE, changed.SerializeToString(), mandatory=False)
+        return _message(changed)
 
     def change(self, events: list[view_pb2.TableEvent], timing: events_pb2.Timing | None = None) -> Message:
         """One committed change."""
@@ -154,12 +154,16 @@ class Table:
         changed = events_pb2.TableChanged(
             table_id=self.table_id, version=self.version, occurred_at=at, events=events, view=view, timing=timing
         )
-        group = events_pb2.TablesChanged(changes=[changed])
-        return Message("table.changed", TYPE, group.SerializeToString(), mandatory=False)
+        return _message(changed)
 
     def _acted(self) -> view_pb2.TableEvent:
         taken = view_pb2.ActionTaken(seat=1, action_number=self.action, kind=view_pb2.ACTION_KIND_CHECK)
         return view_pb2.TableEvent(action_taken=taken)
+
+
+def _message(changed: events_pb2.TableChanged) -> Message:
+    group = events_pb2.TablesChanged(changes=[changed])
+    return Message("table.changed", TYPE, group.SerializeToString(), mandatory=False)
 
 
 async def serve(tables: FakeTables, port: int = 0) -> tuple[grpc.aio.Server, int]:

@@ -49,7 +49,7 @@ class LiveTable:
         self.must_load = True
         """The state must be read from the database before anything else."""
         self.must_take_over = True
-        """The table was not told yet that it is owned here."""
+        """Nothing was written yet that tells of the owner here."""
         self.is_stopped = False
         self.is_gone = False
         """Another replica owns the table, or will."""
@@ -143,6 +143,7 @@ class LiveTable:
 
     def _apply(self, decision: Decision) -> None:
         self.state = decision.state
+        self.must_take_over = False
         for event in decision.events:
             if event.HasField("action_taken"):
                 _TAKEN[event.action_taken.cause].inc()

@@ -236,15 +236,17 @@ class Tables:
         refused with, or OutcomeUnknown when the database stayed away.
         """
         for attempt in range(1, TRIES + 1):
-            live = await self._ready(table_id)
+            live = None
             try:
+                live = await self._ready(table_id)
                 return await self._run(live, command)
             except PassedTurn as passed:
                 return await self._first_answer(table_id, command, passed)
             except Refused as refused:
                 raise to_cardroom(refused) from None
             except TableUnknown:
-                self._forget(live)
+                if live is not None:
+                    self._forget(live)
                 raise
             except (OutcomeUnknown, WriteRefused) as error:
                 # The table is read again; if the command was committed, it is found there.
