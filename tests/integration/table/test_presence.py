@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import grpc
+import pytest
 
 from cardroom.chassis.leases import LeaseKeeper
 from cardroom.contracts.events.v1.events_pb2 import TablesChanged
@@ -209,3 +210,16 @@ async def test_a_reload_of_the_same_owner_is_no_takeover(start_replica: StartRep
 async def deal_again(replica: Replica, table: Table) -> Any:
     """A call that loads the table."""
     return await replica.time.DealHand(internal.DealHandRequest(table_id=table.id, generation=0), metadata=SERVICE)
+
+
+async def test_an_absence_that_the_clock_has_forgotten_is_judged_all_the_same(
+    start_replica: StartReplica, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replica = await start_replica()
+    table = await open_table(replica, 1)
+    tables = replica.part(Streams)._tables
+    later = tables._clock() + 100_000
+    monkeypatch.setattr(tables, "_clock", lambda: later)
+    assert await tables.restart_overdue() == 1
+    assert seat(replica, table, table.players[0]).is_sitting_out
+    assert await tables.restart_overdue() == 0

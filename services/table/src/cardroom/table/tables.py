@@ -24,6 +24,7 @@ from cardroom.table.domain.commands import (
     Command,
     DealHand,
     EndSeating,
+    JudgeAbsence,
     OpenTable,
     RestartTurn,
     SeatPlayer,
@@ -32,6 +33,7 @@ from cardroom.table.domain.commands import (
 from cardroom.table.domain.decide import decide, opened
 from cardroom.table.domain.deck import Deck
 from cardroom.table.domain.errors import InvariantBroken, PassedTurn, RefusalKind, Refused
+from cardroom.table.domain.presence import due_ms
 from cardroom.table.domain.state import TableState
 from cardroom.table.domain.step import Decision, EndedSeating
 from cardroom.table.errors import OutcomeUnknown, TableMoving, TableStopped, TableUnknown, WriteRefused, to_cardroom
@@ -217,11 +219,12 @@ class Tables:
             state = live.state
             if state is None or live.must_load or self.epoch(live.shard) != live.epoch:
                 continue
-            if not 0 < state.waits_until_ms < now - OVERDUE_MS:
+            forgotten = _forgotten(live, state, now - OVERDUE_MS)
+            if forgotten is None:
                 continue
             try:
-                await self._run(live, RestartTurn(), only_while=state)
-            except (CardroomError, OutcomeUnknown, WriteRefused):
+                await self._run(live, forgotten, only_while=state)
+            except (CardroomError, OutcomeUnknown, WriteRefused, Refused):
                 continue  # whatever is wrong with it, it is looked at again
             restarted += 1
             metrics.RESTARTED.inc()
@@ -324,3 +327,13 @@ class Tables:
             turn = TurnToken(hand_number=token.hand_number, action_number=token.action_number)
             return ActResponse(version=found[0], turn=turn, taken=taken)
         raise to_cardroom(passed.refusal)
+
+
+def _forgotten(live: LiveTable, state: TableState, before_ms: int) -> Command | None:
+    """What to do about a timer of this table that should have fired long ago."""
+    if 0 < state.waits_until_ms < before_ms:
+        return RestartTurn()
+    for seat in state.seats.values():
+        if 0 < due_ms(seat, state.pace) < before_ms:
+            return JudgeAbsence(seat.player_id, seat.absence_generation, live.feed.has_stream_of(seat.player_id))
+    return None
