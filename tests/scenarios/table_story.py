@@ -34,7 +34,7 @@ from cardroom.table.domain.view import public_view
 
 __all__ = ["TableStory"]
 
-KEYS = {"rules", "title", "blinds", "ante", "seats", "first button", "deck", "story"}
+KEYS = {"rules", "title", "blinds", "ante", "seats", "biggest buy-in", "first button", "deck", "story"}
 KINDS = {
     "folds": pb.ACTION_KIND_FOLD,
     "checks": pb.ACTION_KIND_CHECK,
@@ -78,7 +78,7 @@ class TableStory:
             big_blind=big,
             ante=told.get("ante", 0),
             min_buy_in=big,
-            max_buy_in=100_000,
+            max_buy_in=told.get("biggest buy-in", 100_000),
             seats=9,
         )
         opening = commands.OpenTable("table", "Story", stakes, commands.Pace())
@@ -149,6 +149,11 @@ class TableStory:
     def leaves(self, seat: str) -> None:
         """'4 leaves'."""
         self._do(commands.EndSeating(self._seat(seat).seating_id))
+
+    def tops_up(self, seat: str, amount: str) -> None:
+        """'4 tops up 500'."""
+        self.stays += 1
+        self._do(commands.TopUp(self._seat(seat).seating_id, f"top-up {self.stays}", int(amount)))
 
     def sits_out(self, seat: str) -> None:
         """'4 sits out'."""
@@ -322,6 +327,7 @@ class TableStory:
 STEPS: list[tuple[re.Pattern[str], Callable[..., None]]] = [
     (re.compile(r"(\d+) sits down with (\d+)( and never connects)?"), TableStory.sits_down),
     (re.compile(r"(\d+) leaves"), TableStory.leaves),
+    (re.compile(r"(\d+) tops up (\d+)"), TableStory.tops_up),
     (re.compile(r"(\d+) sits out"), TableStory.sits_out),
     (re.compile(r"(\d+) comes back"), TableStory.comes_back),
     (re.compile(r"(\d+) (folds|checks) (by timeout|at once)"), TableStory.last_was),

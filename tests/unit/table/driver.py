@@ -109,6 +109,10 @@ class Driver:
         self.now = max(self.now, presence.due_ms(seat, self.state.pace))
         return self.do(do.JudgeAbsence(seat.player_id, seat.absence_generation, is_present))
 
+    def top_up(self, number: int, amount: int, name: str = "top-up") -> Decision:
+        """More chips come to the player on a seat."""
+        return self.do(do.TopUp(self.at(number).seating_id, name, amount))
+
     def at(self, number: int) -> Seat:
         """Who sits on a seat."""
         return self.state.seats[number]

@@ -51,6 +51,8 @@ def played() -> Driver:
                 table.do(do.ComeBack(seat.player_id))
             elif not seat.stack and number < 5:
                 table.leave(seat.number)
+        if number == 2:
+            table.top_up(min(table.state.seats), 100)
         if number == 3:
             table.do(do.SitOut(min(seat.player_id for seat in table.state.seats.values())))
     return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -13,6 +14,7 @@ from cardroom.contracts.table.v1.storage_pb2 import LoggedChange
 from cardroom.contracts.table.v1.view_pb2 import Stakes
 from cardroom.table.domain import commands as do
 from cardroom.table.domain.deck import Deck
+from cardroom.table.domain.errors import Refused
 from cardroom.table.domain.presence import due_ms
 from cardroom.table.domain.replay import Entry, replay
 from cardroom.table.domain.step import Decision
@@ -44,9 +46,14 @@ class TableLife(RuleBasedStateMachine):
         self.settled = 0
         self.big_blind = 0
         self.told: dict[str, int] = {}
+        self.top_ups = 0
+        self.waiting: set[str] = set()
 
     def follow(self, decision: Decision) -> None:
         """What everyone else does with a committed decision."""
+        for one in decision.topped_up:
+            self.waiting.remove(one.top_up_id)
+            self.brought += one.added
         self.brought -= sum(ended.final_stack for ended in decision.ended if ended.had_begun)
         self.deck = decision.deck or self.deck
         if decision.settlement is not None:
@@ -127,6 +134,19 @@ class TableLife(RuleBasedStateMachine):
     def time_out(self) -> None:
         self.follow(self.table.time_out())
 
+    @rule(seat=SEATS, amount=st.sampled_from([1, 500, 4000, 9000]))
+    def top_up(self, seat: int, amount: int) -> None:
+        if seat not in self.table.state.seats:
+            return
+        self.top_ups += 1
+        if self.table.at(seat).top_up_id:
+            with pytest.raises(Refused, match="one at a time"):
+                self.table.top_up(seat, amount, f"top-up {self.top_ups}")
+            return
+        decision = self.table.top_up(seat, amount, f"top-up {self.top_ups}")
+        self.waiting.add(f"top-up {self.top_ups}")
+        self.follow(decision)
+
     @rule(seat=SEATS, connected=st.booleans())
     def streams_come_and_go(self, seat: int, connected: bool) -> None:
         if seat in self.table.state.seats:
@@ -164,6 +184,12 @@ class TableLife(RuleBasedStateMachine):
         state = self.table.state
         due = {seat.player_id: due_ms(seat, state.pace) for seat in state.seats.values()}
         assert {who: at for who, at in self.told.items() if at} == {who: at for who, at in due.items() if at}
+
+    @invariant()
+    def top_ups_wait_for_a_running_hand_only_and_none_gets_lost(self) -> None:
+        state = self.table.state
+        assert self.waiting == {seat.top_up_id for seat in state.seats.values() if seat.top_up_id}
+        assert not self.waiting or state.hand is not None
 
     @invariant()
     def everyone_sees_the_same(self) -> None:

@@ -82,6 +82,8 @@ def _pack_seating(logged: pb.LoggedCommand, command: do.Command) -> None:
             )
         case do.EndSeating(seating_id):
             logged.end_seating.seating_id = seating_id
+        case do.TopUp(seating_id, top_up_id, amount):
+            logged.top_up.CopyFrom(pb.LoggedTopUp(seating_id=seating_id, top_up_id=top_up_id, amount=amount))
         case do.SitOut(player_id):
             logged.sit_out.player_id = player_id
         case do.ComeBack(player_id):
@@ -104,6 +106,7 @@ _UNPACK: Final[dict[str, Any]] = {
     ),
     "end_seating": lambda m: do.EndSeating(m.seating_id),
     "act": lambda m: do.Act(m.player_id, _token(m.turn), m.action.kind, m.action.amount),
+    "top_up": lambda m: do.TopUp(m.seating_id, m.top_up_id, m.amount),
     "sit_out": lambda m: do.SitOut(m.player_id),
     "come_back": lambda m: do.ComeBack(m.player_id),
     "start_time_bank": lambda m: do.StartTimeBank(_token(m.turn), m.generation, m.bank_deadline_ms),
@@ -180,6 +183,7 @@ def _pack_seat(seat: Seat) -> pb.SeatRecord:
         unseen_since_ms=seat.unseen_since_ms,
         out_since_ms=seat.out_since_ms,
         absence_generation=seat.absence_generation,
+        is_out_of_chips=seat.is_out_of_chips,
     )
 
 
@@ -218,6 +222,7 @@ def _unpack_seat(record: pb.SeatRecord) -> Seat:
         unseen_since_ms=record.unseen_since_ms,
         out_since_ms=record.out_since_ms,
         absence_generation=record.absence_generation,
+        is_out_of_chips=record.is_out_of_chips,
     )
 
 

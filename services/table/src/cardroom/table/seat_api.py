@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from cardroom.chassis.errors import InvalidArgument
 from cardroom.contracts.table.v1 import internal_pb2 as pb
 from cardroom.contracts.table.v1.view_pb2 import Stakes
-from cardroom.table.domain.commands import CloseTable, EndSeating, OpenTable, Pace, SeatPlayer
-from cardroom.table.domain.step import EndedSeating
+from cardroom.table.domain.commands import CloseTable, EndSeating, OpenTable, Pace, SeatPlayer, TopUp
+from cardroom.table.domain.step import EndedSeating, ToppedUp
 from cardroom.table.methods import Methods, uuid_of
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _SCOPES: Final = {
     "CloseTable": ("table.open", "table.seat"),
     "SeatPlayer": ("table.seat",),
     "EndSeating": ("table.seat",),
+    "TopUpSeating": ("table.seat",),
     "GetStacks": ("table.seat", "operator"),
 }
 
@@ -40,6 +41,7 @@ class SeatApi(Methods):
         self.unary("CloseTable", pb.CloseTableRequest, self._close_table)
         self.unary("SeatPlayer", pb.SeatPlayerRequest, self._seat_player)
         self.unary("EndSeating", pb.EndSeatingRequest, self._end_seating)
+        self.unary("TopUpSeating", pb.TopUpSeatingRequest, self._top_up)
         self.unary("GetStacks", pb.GetStacksRequest, self._get_stacks)
 
     def permit(self, name: str, caller: Caller) -> None:
@@ -85,6 +87,13 @@ class SeatApi(Methods):
             last_hand_number=ended.last_hand_number,
             had_begun=ended.had_begun,
         )
+
+    async def _top_up(self, request: pb.TopUpSeatingRequest, _: Caller, table_id: str) -> pb.TopUpSeatingResponse:
+        command = TopUp(
+            uuid_of("seating_id", request.seating_id), uuid_of("top_up_id", request.top_up_id), request.amount
+        )
+        over: ToppedUp | None = await self._tables.execute(table_id, command)
+        return pb.TopUpSeatingResponse(is_over=over is not None, added=over.added if over else 0)
 
     async def _get_stacks(self, _: pb.GetStacksRequest, __: Caller, table_id: str) -> pb.GetStacksResponse:
         live = await self._tables.loaded(table_id)

@@ -10,7 +10,7 @@ import asyncpg
 
 from cardroom.chassis import outbox
 from cardroom.chassis.errors import LeaseLost
-from cardroom.table.domain.step import EndedSeating
+from cardroom.table.domain.step import EndedSeating, ToppedUp
 from cardroom.table.errors import OutcomeUnknown, WriteRefused
 from cardroom.table.writes import Write, messages
 
@@ -75,6 +75,11 @@ left_seats as (
     select new.* from fenced,
         unnest($32::uuid[], $33::uuid[], $34::boolean[], $35::bigint[], $36::bigint[]) as new
     on conflict (seating_id) do nothing
+),
+brought as (
+    insert into top_ups (top_up_id, table_id, added)
+    select new.* from fenced, unnest($37::uuid[], $38::uuid[], $39::bigint[]) as new
+    on conflict (top_up_id) do nothing
 )
 """
 _LOST: Final = "select coalesce(array_agg(shard), '{}') from lost"
@@ -104,6 +109,8 @@ where hands.table_id = $1 and hands.hand_number = $2 and table_log.action_number
 ENDED: Final = """
 select had_begun, final_stack, last_hand_number from ended_seatings where seating_id = $1 and table_id = $2
 """
+
+TOPPED_UP: Final = "select added from top_ups where top_up_id = $1 and table_id = $2"
 
 # The server refused the statement itself: nothing was written. After anything else nobody knows.
 _REFUSALS: Final = (asyncpg.IntegrityConstraintViolationError, asyncpg.DataError)
@@ -214,6 +221,11 @@ class Store:
             return None
         return EndedSeating(seating_id, row["had_begun"], row["final_stack"], row["last_hand_number"])
 
+    async def topped_up(self, table_id: str, top_up_id: str) -> ToppedUp | None:
+        """What a top-up came to, or None for one that is not over."""
+        added = await self._pool.fetchval(TOPPED_UP, top_up_id, table_id)
+        return None if added is None else ToppedUp(top_up_id, added)
+
 
 def _action_columns(writes: Sequence[Write]) -> list[Any]:
     """The parameters of COMMIT_ACTIONS, which are COMMIT's first: one array for each column."""
@@ -236,12 +248,13 @@ def _action_columns(writes: Sequence[Write]) -> list[Any]:
 
 
 def _other_columns(writes: Sequence[Write]) -> list[Any]:
-    """The rest of COMMIT's parameters: snapshots, hands that begin, hands that are over, stays that ended."""
+    """The rest of COMMIT's parameters: snapshots, hands that begin, hands that are over, stays that ended, top-ups."""
     pictures = [(write, write.snapshot) for write in writes if write.snapshot is not None]
     hands = [(write.table_id, write.hand) for write in writes if write.hand is not None]
     begun = [(table, hand) for table, hand in hands if hand.first_version is not None]
     over = [(table, hand) for table, hand in hands if hand.first_version is None]
     ended = [(write.table_id, stay) for write in writes for stay in write.ended]
+    topped_up = [(write.table_id, one) for write in writes for one in write.topped_up]
     return [
         [write.table_id for write, _ in pictures],
         [write.shard for write, _ in pictures],
@@ -263,4 +276,7 @@ def _other_columns(writes: Sequence[Write]) -> list[Any]:
         [stay.had_begun for _, stay in ended],
         [stay.final_stack for _, stay in ended],
         [stay.last_hand_number for _, stay in ended],
+        [one.top_up_id for _, one in topped_up],
+        [table for table, _ in topped_up],
+        [one.added for _, one in topped_up],
     ]

@@ -29,13 +29,14 @@ from cardroom.table.domain.commands import (
     RestartTurn,
     SeatPlayer,
     TakeOver,
+    TopUp,
 )
 from cardroom.table.domain.decide import decide, opened
 from cardroom.table.domain.deck import Deck
 from cardroom.table.domain.errors import InvariantBroken, PassedTurn, RefusalKind, Refused
 from cardroom.table.domain.presence import due_ms
 from cardroom.table.domain.state import TableState
-from cardroom.table.domain.step import Decision, EndedSeating
+from cardroom.table.domain.step import Decision, EndedSeating, ToppedUp
 from cardroom.table.errors import OutcomeUnknown, TableMoving, TableStopped, TableUnknown, WriteRefused, to_cardroom
 from cardroom.table.livetable import LiveTable
 from cardroom.table.recovery import Recovered, Recovery
@@ -305,8 +306,10 @@ class Tables:
             state, decision, command, shard=live.shard, epoch=live.epoch, now_ms=now, box=self._box
         )
 
-    async def _past(self, live: LiveTable, command: Command) -> EndedSeating | None:
-        """How the stay that a command is about ended, if it did. Such stays are not in memory."""
+    async def _past(self, live: LiveTable, command: Command) -> EndedSeating | ToppedUp | None:
+        """How the stay or top-up that a command is about ended, if it did. Such are not in memory."""
+        if isinstance(command, TopUp):
+            return await self._store.topped_up(live.table_id, command.top_up_id)
         if not isinstance(command, SeatPlayer | EndSeating) or live.state is None:
             return None
         if live.state.seat_of_stay(command.seating_id) is not None:

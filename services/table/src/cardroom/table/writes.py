@@ -13,7 +13,7 @@ from cardroom.table import records
 from cardroom.table.deckbox import DeckBox
 from cardroom.table.domain.commands import Act, Command
 from cardroom.table.domain.state import TableState
-from cardroom.table.domain.step import Decision, EndedSeating, timestamp
+from cardroom.table.domain.step import Decision, EndedSeating, ToppedUp, timestamp
 from cardroom.table.domain.view import public_view
 
 if TYPE_CHECKING:
@@ -82,11 +82,12 @@ class Write:
     ended: tuple[EndedSeating, ...]
     changed: ChangeRow | None
     settled: OutboxMessage | None
+    topped_up: tuple[ToppedUp, ...] = ()
 
     @property
     def is_more_than_an_action(self) -> bool:
         """Whether it writes more than a line of the log and messages."""
-        return self.snapshot is not None or self.hand is not None or bool(self.ended)
+        return self.snapshot is not None or self.hand is not None or bool(self.ended or self.topped_up)
 
 
 def written(
@@ -116,6 +117,7 @@ def written(
         snapshot=snapshot,
         hand=_hand(before, decision, box),
         ended=decision.ended,
+        topped_up=decision.topped_up,
         changed=_changed(decision, epoch, now_ms),
         settled=_settled(decision, epoch),
     )

@@ -57,12 +57,13 @@ def noted(bank: Bank, facts: Facts) -> Bank:
     bank = replace(bank, noted_at_us=facts.at_us)
     if facts.sat_down:
         bank = _sat_down(bank, facts)
-    if facts.has_chips_again and bank.is_out_of_chips:
-        bank = replace(_filled(bank), is_out_of_chips=False)
     if facts.was_dealt_in:
         bank = _dealt_in(bank)
     if facts.lost_all_chips:
         bank = replace(bank, is_out_of_chips=True)
+    # Last: a top-up that waited comes in the same change as the loss.
+    if facts.has_chips_again and bank.is_out_of_chips:
+        bank = replace(_filled(bank), is_out_of_chips=False)
     if facts.left:
         bank = replace(bank, table_id=None, away_since_ms=facts.at_us // 1000)
     return bank

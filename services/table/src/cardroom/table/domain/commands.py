@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from cardroom.contracts.table.v1.view_pb2 import ActionKind, Stakes
 
 __all__ = [
+    "MOST_CHIPS",
     "Act",
     "CloseTable",
     "ComeBack",
@@ -25,7 +27,12 @@ __all__ = [
     "StartTimeBank",
     "TakeOver",
     "Token",
+    "TopUp",
 ]
+
+
+MOST_CHIPS: Final = 1 << 50
+"""Far above any stack; far below where 64-bit sums of a table's chips end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,15 @@ class EndSeating:
     """End a stay: at once, or when the running hand ends (10.3)."""
 
     seating_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopUp:
+    """Bring up to `amount` chips to a stay, between hands (10.4). `top_up_id` names it."""
+
+    seating_id: str
+    top_up_id: str
+    amount: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +189,7 @@ Command = (
     | CloseTable
     | SeatPlayer
     | EndSeating
+    | TopUp
     | Act
     | SitOut
     | ComeBack

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from cardroom.table.domain import commands, dealing, playing, presence, seating
-from cardroom.table.domain.commands import Command, OpenTable
+from cardroom.table.domain import commands, dealing, playing, presence, seating, topping_up
+from cardroom.table.domain.commands import Command, OpenTable, TopUp
 from cardroom.table.domain.deck import Deck
 from cardroom.table.domain.errors import InvariantBroken
 from cardroom.table.domain.state import TableState
@@ -19,6 +19,7 @@ _HANDLERS: Final[dict[type, Callable[[Step, Any], Any]]] = {
     commands.CloseTable: seating.close_table,
     commands.SeatPlayer: seating.seat_player,
     commands.EndSeating: seating.end_seating,
+    commands.TopUp: topping_up.top_up,
     commands.SitOut: seating.sit_out,
     commands.ComeBack: seating.come_back,
     commands.SetTimeBank: seating.set_bank,
@@ -51,7 +52,9 @@ def decide(state: TableState, command: Command, now_ms: int, deck: Deck | None =
     is_first = state.version == 0
     # Ending a stay that never began shows nothing, and takes a version all the same: beside it no command can slip in
     # that begins the stay, and whose commit is in doubt.
-    changes = bool(step.events or step.ended) or is_first or after.is_closed != state.is_closed
+    changes = bool(step.events or step.ended or step.topped_up) or is_first or after.is_closed != state.is_closed
+    # So does a top-up that waits for the hand's end.
+    changes = changes or (isinstance(command, TopUp) and after.seats != state.seats)
     if changes:
         after.version += 1
     absences = presence.timed(state, after) if changes else ()
@@ -65,6 +68,7 @@ def decide(state: TableState, command: Command, now_ms: int, deck: Deck | None =
         absences=absences,
         settlement=step.settlement,
         ended=tuple(step.ended),
+        topped_up=tuple(step.topped_up),
         deck=step.dealt,
         changes=changes,
     )

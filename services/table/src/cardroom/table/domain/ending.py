@@ -9,6 +9,7 @@ from cardroom.table.domain.errors import InvariantBroken
 from cardroom.table.domain.schedule import reschedule
 from cardroom.table.domain.state import Seat
 from cardroom.table.domain.step import EndedSeating, Step, timestamp
+from cardroom.table.domain.topping_up import add_chips, drop_top_up
 from cardroom.table.domain.view import hand_view
 
 __all__ = ["end_hand", "remove"]
@@ -64,21 +65,27 @@ def _settlement(step: Step, hand: Hand) -> HandSettled:
 
 
 def _part_ways(step: Step) -> None:
-    """Who asked to leave leaves; who has no chips sits out."""
+    """Who asked to leave leaves; top-ups come to the others (10.4); who has no chips then sits out."""
     for seat in sorted(step.state.seats.values(), key=lambda seat: seat.number):
         if seat.is_leaving:
             remove(step, seat)
-        elif seat.stack == 0 and not seat.is_sitting_out:
-            step.sit_out(seat, STATUS_REASON_OUT_OF_CHIPS)
-        elif seat.stack == 0 and seat.last_hand_number == step.state.hand_number:
-            # Sat out before, and lost the last chips now: the two minutes begin (10.2).
-            step.change_seat(seat, out_since_ms=step.now_ms)
+            continue
+        _judge_stack(step, add_chips(step, seat))
+
+
+def _judge_stack(step: Step, seat: Seat) -> None:
+    if seat.stack == 0 and not seat.is_sitting_out:
+        step.sit_out(seat, STATUS_REASON_OUT_OF_CHIPS, is_out_of_chips=True)
+    elif seat.stack == 0 and seat.last_hand_number == step.state.hand_number:
+        # Sat out before, and lost the last chips now: the two minutes begin (10.2).
+        step.change_seat(seat, out_since_ms=step.now_ms)
 
 
 def remove(step: Step, seat: Seat) -> EndedSeating:
     """Take a player and their chips from the table; answers how the stay ended."""
     state = step.state
     ended = EndedSeating(seat.seating_id, True, seat.stack, seat.last_hand_number)
+    drop_top_up(step, seat)
     del state.seats[seat.number]
     state.positions = blinds.leave(state.positions, seat.number)
     step.brought -= seat.stack

@@ -13,7 +13,16 @@ from cardroom.contracts.table.v1.view_pb2 import (
     TimeBankChanged,
 )
 from cardroom.engine import blinds
-from cardroom.table.domain.commands import CloseTable, ComeBack, EndSeating, OpenTable, SeatPlayer, SetTimeBank, SitOut
+from cardroom.table.domain.commands import (
+    MOST_CHIPS,
+    CloseTable,
+    ComeBack,
+    EndSeating,
+    OpenTable,
+    SeatPlayer,
+    SetTimeBank,
+    SitOut,
+)
 from cardroom.table.domain.dealing import GAMES
 from cardroom.table.domain.ending import remove
 from cardroom.table.domain.errors import RefusalKind, Refused
@@ -36,8 +45,6 @@ __all__ = [
 ]
 
 MOST_SEATS: Final = 9
-MOST_CHIPS: Final = 1 << 50
-"""Far above any stack; far below where 64-bit sums of a table's chips end."""
 
 
 def check_stakes(stakes: Stakes) -> None:
@@ -162,12 +169,18 @@ def come_back(step: Step, command: ComeBack) -> ComeBackResponse:
     seat = _seat_of(step, command.player_id)
     if seat.is_sitting_out and not seat.is_leaving:
         if not seat.stack:
-            text = "you have no chips at this table: leave and sit down with a new buy-in"
+            text = "you have no chips at this table: top up first"
             raise Refused(RefusalKind.PRECONDITION, "OUT_OF_CHIPS", text)
         # Who comes back without a stream has another 60 s to open one.
         unseen = step.now_ms if seat.unseen_since_ms else 0
         seat = step.change_seat(
-            seat, is_sitting_out=False, is_played_at_once=False, timeouts=0, out_since_ms=0, unseen_since_ms=unseen
+            seat,
+            is_sitting_out=False,
+            is_out_of_chips=False,
+            is_played_at_once=False,
+            timeouts=0,
+            out_since_ms=0,
+            unseen_since_ms=unseen,
         )
         step.tell_status(seat, STATUS_REASON_PLAYER)
         reschedule(step, state.pace.pause_ms)

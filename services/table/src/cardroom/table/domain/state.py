@@ -54,6 +54,12 @@ class Seat:
     absence_generation: int = 0
     """The version in which the clock was told last how long the table bears with the player's absence."""
 
+    is_out_of_chips: bool = False
+    """Sits out for want of chips, not by choice: plays again with new ones."""
+    top_up_id: str = ""
+    """The top-up that waits for the running hand's end (10.4), or none."""
+    top_up: int = 0
+
     @property
     def can_play(self) -> bool:
         """Whether the player could be dealt in, the blinds aside."""

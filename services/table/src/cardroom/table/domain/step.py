@@ -19,7 +19,7 @@ from cardroom.contracts.table.v1.view_pb2 import (
 from cardroom.table.domain.deck import Deck
 from cardroom.table.domain.state import Seat, TableState
 
-__all__ = ["Decision", "EndedSeating", "Step", "timestamp"]
+__all__ = ["Decision", "EndedSeating", "Step", "ToppedUp", "timestamp"]
 
 
 def timestamp(ms: int) -> Timestamp:
@@ -38,6 +38,14 @@ class EndedSeating:
 
 
 @dataclass(frozen=True, slots=True)
+class ToppedUp:
+    """A top-up that is over: how many chips it added, none when the player was leaving."""
+
+    top_up_id: str
+    added: int
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """What a command comes to. It counts once it is committed."""
 
@@ -52,6 +60,7 @@ class Decision:
     """What the clock must know of players who are not there."""
     settlement: HandSettled | None
     ended: tuple[EndedSeating, ...]
+    topped_up: tuple[ToppedUp, ...]
     deck: Deck | None
     """The deck of a hand that this command began."""
     changes: bool
@@ -74,6 +83,7 @@ class Step:
         self.own_cards: dict[str, OwnCards] = {}
         self.settlement: HandSettled | None = None
         self.ended: list[EndedSeating] = []
+        self.topped_up: list[ToppedUp] = []
         self.brought = 0
         """Chips that came to the table, less those that left."""
         self.dealt: Deck | None = None
