@@ -62,6 +62,11 @@ class Player:
         request = lobby_pb2.LeaveTableRequest(table_id=table_id, seating_id=seating_id)
         return await self._stub.LeaveTable(request, metadata=self._who)
 
+    async def top_up(self, table_id: str, amount: int, request_id: str = "") -> Any:
+        """Top up; returns the answer."""
+        request = lobby_pb2.TopUpRequest(table_id=table_id, amount=amount, request_id=request_id or str(uuid4()))
+        return await self._stub.TopUp(request, metadata=self._who)
+
     async def seat(self) -> Any:
         """Where the player sits, or None."""
         answer = await self._stub.GetMySeat(lobby_pb2.GetMySeatRequest(), metadata=self._who)

@@ -29,6 +29,7 @@ class Stay:
     last_hand_number: int = 0
     time_bank_left_ms: int = 0
     display_name: str = ""
+    waiting: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -39,6 +40,8 @@ class Neighbours:
     hand_running: bool = False
     tables: dict[str, set[str]] = field(default_factory=dict)
     stays: dict[str, Stay | None] = field(default_factory=dict)
+    topped_up: dict[str, int] = field(default_factory=dict)
+    max_buy_in: int = 2000
     answers: dict[str, Any] = field(default_factory=dict)
     balances: dict[str, int] = field(default_factory=dict)
     holds: dict[str, tuple[str, int, str]] = field(default_factory=dict)
@@ -74,6 +77,14 @@ class Neighbours:
     def seated(self, player_id: str) -> list[Stay]:
         """The player's stays that are on."""
         return [stay for stay in self.stays.values() if stay and stay.player_id == player_id and not stay.is_over]
+
+    def add_chips(self, stay: Stay) -> None:
+        """The hand is over, or none was on: what waits for a seat comes to it, unless the player has left."""
+        for top_up_id, amount in stay.waiting.items():
+            added = 0 if stay.is_over else max(0, min(amount, self.max_buy_in - stay.stack))
+            stay.stack += added
+            self.topped_up[top_up_id] = added
+        stay.waiting.clear()
 
     async def answer(self, method: str, work: Any, context: Any) -> Any:
         """Answer as the services do: errors with their details, failures on demand."""
@@ -140,6 +151,7 @@ class FakeTables(internal_pb2_grpc.TableSeatServiceServicer):
                 return internal_pb2.EndSeatingResponse(is_over=True)
             if not self.state.hand_running and not stay.is_over:
                 stay.is_over = True
+                self.state.add_chips(stay)
                 self.state.version += 1
             return internal_pb2.EndSeatingResponse(
                 is_over=stay.is_over,
@@ -149,6 +161,19 @@ class FakeTables(internal_pb2_grpc.TableSeatServiceServicer):
             )
 
         return await self.state.answer("EndSeating", work, context)
+
+    async def TopUpSeating(self, request: Any, context: Any) -> Any:
+        def work() -> Any:
+            state, stay = self.state, self.state.stays[request.seating_id]
+            assert stay is not None
+            if request.top_up_id not in state.topped_up:
+                stay.waiting[request.top_up_id] = request.amount
+                if not state.hand_running or stay.is_over:
+                    state.add_chips(stay)
+            added = state.topped_up.get(request.top_up_id)
+            return internal_pb2.TopUpSeatingResponse(is_over=added is not None, added=added or 0)
+
+        return await self.state.answer("TopUpSeating", work, context)
 
 
 class FakeWallet(ledger_pb2_grpc.LedgerServiceServicer):
@@ -188,7 +213,9 @@ class FakeWallet(ledger_pb2_grpc.LedgerServiceServicer):
 
     async def PostHold(self, request: Any, context: Any) -> Any:
         def work() -> Any:
-            player_id, amount = self._pending(request.hold_id, "POSTED")
+            player_id, held = self._pending(request.hold_id, "POSTED")
+            amount = request.amount or held
+            assert amount <= held
             _, table_id, owner = request.to_account.split("/")
             assert owner == player_id
             self.state.balances[player_id] -= amount

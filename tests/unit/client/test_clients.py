@@ -78,6 +78,17 @@ async def test_each_sitting_down_has_a_key_of_its_own_unless_one_is_given(
     assert third.request_id == "mine"
 
 
+async def test_each_top_up_has_a_key_of_its_own_unless_one_is_given(
+    player: PlayerClient, connection: FakeConnection
+) -> None:
+    connection.answers = [lobby.TopUpResponse(added=300)] * 2
+    assert (await player.top_up("t", 500)).added == 300
+    await player.top_up("t", 500, request_id="mine")
+    first, second = connection.requests
+    assert (first.table_id, first.amount, bool(first.request_id)) == ("t", 500, True)
+    assert second.request_id == "mine"
+
+
 async def test_leaving_waits_until_the_chips_are_back(player: PlayerClient, connection: FakeConnection) -> None:
     leaving = lobby.LeaveTableResponse(seating=lobby.Seating(state=lobby.SEATING_STATE_LEAVING))
     over = lobby.LeaveTableResponse(seating=lobby.Seating(state=lobby.SEATING_STATE_OVER), cashed_out=970)

@@ -20,6 +20,8 @@ from cardroom.contracts.lobby.v1.lobby_pb2 import (
     Seating,
     SitDownRequest,
     Table,
+    TopUpRequest,
+    TopUpResponse,
 )
 from cardroom.contracts.lobby.v1.lobby_pb2_grpc import LobbyServiceStub
 from cardroom.contracts.wallet.v1.types_pb2 import ENTRY_ORDER_NEWEST_FIRST, Entry
@@ -76,6 +78,15 @@ class PlayerClient:
         request = SitDownRequest(table_id=table_id, seat=seat, buy_in=buy_in, request_id=request_id or new_request_id())
         answer = await self._connection.call(self._lobby.SitDown, request)
         return answer.seating
+
+    async def top_up(self, table_id: str, amount: int, *, request_id: str | None = None) -> TopUpResponse:
+        """Brings more chips to the table, between hands and up to its biggest buy-in (10.4); the answer says how far.
+
+        Raises NOT_SEATED, TOP_UP_OUT_OF_RANGE (metadata: `min`, `max`), TOP_UP_PENDING, TOO_FEW_CHIPS (metadata:
+        `available`). Pass a `request_id` of your own to repeat across restarts.
+        """
+        request = TopUpRequest(table_id=table_id, amount=amount, request_id=request_id or new_request_id())
+        return await self._connection.call(self._lobby.TopUp, request)
 
     async def leave(self, table_id: str, *, seating_id: str = "") -> LeaveTableResponse:
         """Leaves the table, at once or when the running hand ends (rule 10.3); the answer says which.

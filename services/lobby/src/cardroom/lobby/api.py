@@ -12,7 +12,7 @@ from cardroom.chassis import auth
 from cardroom.chassis import errors as answers
 from cardroom.contracts.lobby.v1 import lobby_pb2, lobby_pb2_grpc
 from cardroom.contracts.table.v1 import view_pb2
-from cardroom.lobby.domain import refusals
+from cardroom.lobby.domain import refusals, topping_up
 from cardroom.lobby.domain.refusals import Refusal
 from cardroom.lobby.domain.seating import Seating, Step
 from cardroom.lobby.domain.tables import Offer, Stakes, Table
@@ -21,6 +21,8 @@ from cardroom.lobby.neighbours import stakes_message
 from cardroom.lobby.offers import Offers
 from cardroom.lobby.seats import Seats
 from cardroom.lobby.store import SitRequest
+from cardroom.lobby.top_up_store import TopUpRequest
+from cardroom.lobby.top_ups import TopUps
 
 T = TypeVar("T")
 if TYPE_CHECKING:
@@ -42,9 +44,10 @@ _STATES = {
 class LobbyApi(lobby_pb2_grpc.LobbyServiceServicer):
     """LobbyService: for players."""
 
-    def __init__(self, offers: Offers, seats: Seats) -> None:
+    def __init__(self, offers: Offers, seats: Seats, top_ups: TopUps) -> None:
         self._offers = offers
         self._seats = seats
+        self._top_ups = top_ups
 
     async def ListTables(self, request: lobby_pb2.ListTablesRequest, context: Context) -> lobby_pb2.ListTablesResponse:
         """List the open tables."""
@@ -78,6 +81,20 @@ class LobbyApi(lobby_pb2_grpc.LobbyServiceServicer):
             raise _answer(refusals.not_seated(request.table_id))
         seating = await _told(self._seats.leave(player_id, table_id, stay), "SEATING_UNFINISHED")
         return lobby_pb2.LeaveTableResponse(seating=_seating(seating), cashed_out=seating.cashed_out)
+
+    async def TopUp(self, request: lobby_pb2.TopUpRequest, context: Context) -> lobby_pb2.TopUpResponse:
+        """Bring more of the caller's chips to their table."""
+        player_id, table_id = _player_id(auth.caller()), _uuid(request.table_id)
+        if table_id is None:
+            raise _answer(refusals.not_seated(request.table_id))
+        ask = TopUpRequest(player_id, table_id, request.amount, _request_id(request.request_id))
+        top_up = await _told(self._top_ups.top_up(ask), "TOP_UP_UNFINISHED")
+        is_waiting = top_up.step is topping_up.Step.WAITING
+        return lobby_pb2.TopUpResponse(
+            state=lobby_pb2.TOP_UP_STATE_WAITING if is_waiting else lobby_pb2.TOP_UP_STATE_OVER,
+            amount=top_up.amount,
+            added=top_up.added,
+        )
 
     async def GetMySeat(self, request: lobby_pb2.GetMySeatRequest, context: Context) -> lobby_pb2.GetMySeatResponse:
         """Say where the caller sits."""

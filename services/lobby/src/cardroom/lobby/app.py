@@ -20,6 +20,7 @@ from cardroom.lobby import events
 from cardroom.lobby.api import LobbyAdminApi, LobbyApi
 from cardroom.lobby.domain.seating import Seating
 from cardroom.lobby.domain.tables import Table
+from cardroom.lobby.domain.topping_up import TopUp
 from cardroom.lobby.errands import Errands
 from cardroom.lobby.neighbours import GrpcTables, GrpcTimeBanks, GrpcWallet
 from cardroom.lobby.offers import Offers
@@ -27,6 +28,8 @@ from cardroom.lobby.saga import SeatingSaga, TableSaga
 from cardroom.lobby.seats import Seats
 from cardroom.lobby.settings import LobbySettings
 from cardroom.lobby.store import SeatingStore, TableStore
+from cardroom.lobby.top_up_store import TopUpStore
+from cardroom.lobby.top_ups import TopUps, TopUpSaga
 
 PACKAGE: Final = "cardroom.lobby"
 HOUSEKEEPING_SECONDS: Final = 60.0
@@ -48,9 +51,10 @@ async def build(
     channels = app.add(channels or Channels(settings))
     bus = app.add(EventBus(settings.amqp_url, settings.service))
     table_service = GrpcTables(channels.channel(settings.table_address))
+    wallet = GrpcWallet(channels.channel(settings.wallet_address))
     seating_saga = SeatingSaga(
         seatings,
-        GrpcWallet(channels.channel(settings.wallet_address)),
+        wallet,
         table_service,
         GrpcTimeBanks(channels.channel(settings.clock_address)),
         now=lambda: datetime.now(UTC),
@@ -61,12 +65,20 @@ async def build(
     )
     table_errands: Errands[Table] = app.add(Errands("table", tables, lambda one: one.table_id, table_saga.advance))
     seating_saga.wake_in, table_saga.wake_in = seating_errands.wake_in, table_errands.wake_in
-    changes = events.TableChanges(tables, seatings, seating_errands)
+    top_up_store = TopUpStore(pool)
+    top_up_saga = TopUpSaga(top_up_store, wallet, table_service)
+    top_up_errands: Errands[TopUp] = app.add(
+        Errands("top-up", top_up_store, lambda one: one.top_up_id, top_up_saga.advance)
+    )
+    top_up_saga.wake_in = top_up_errands.wake_in
+    top_ups = TopUps(top_up_store, top_up_errands)
+    seating_saga.top_ups_are_over = top_ups.finish
+    changes = events.TableChanges(tables, seatings, seating_errands, top_up_store, top_up_errands)
     bus.consume(events.QUEUE, events.BINDINGS, changes.handle, prefetch=60, batch_max=30, batch_wait_ms=50)
-    app.add_task("housekeeping", lambda: _keep_house(tables, seatings))
+    app.add_task("housekeeping", lambda: _keep_house(tables, seatings, top_up_store))
     offers, seats = Offers(tables, table_errands, GAMES), Seats(seatings, seating_errands)
     players = (
-        LobbyApi(offers, seats),
+        LobbyApi(offers, seats, top_ups),
         lobby_pb2_grpc.add_LobbyServiceServicer_to_server,
         "cardroom.lobby.v1.LobbyService",
     )
@@ -79,11 +91,13 @@ async def build(
     return app
 
 
-async def _keep_house(tables: TableStore, seatings: SeatingStore) -> None:
+async def _keep_house(tables: TableStore, seatings: SeatingStore, top_ups: TopUpStore) -> None:
     while True:
         waiting_seatings, waiting_tables = await tables.count_errands()
         UNFINISHED.labels("seating").set(waiting_seatings)
         UNFINISHED.labels("table").set(waiting_tables)
         await tables.forget_old_hands()
+        UNFINISHED.labels("top-up").set(await top_ups.count())
+        await top_ups.forget_old()
         await seatings.forget_old()
         await asyncio.sleep(HOUSEKEEPING_SECONDS)

@@ -18,6 +18,7 @@ from cardroom.contracts.wallet.v1 import ledger_pb2, ledger_pb2_grpc
 from cardroom.lobby.domain.refusals import Refusal
 from cardroom.lobby.domain.seating import End, Seating
 from cardroom.lobby.domain.tables import Stakes, Table
+from cardroom.lobby.domain.topping_up import Added, TopUp
 from cardroom.lobby.errors import NotNow, Refused
 
 if TYPE_CHECKING:
@@ -54,6 +55,15 @@ class Wallet(Protocol):
     async def void_hold(self, seating: Seating) -> None:
         """Give the held chips free."""
 
+    async def hold_top_up(self, top_up: TopUp) -> str:
+        """Set the chips of a top-up aside; return the hold's id."""
+
+    async def post_top_up(self, top_up: TopUp) -> None:
+        """Move what the table added into the seat's escrow; the rest of the hold becomes free."""
+
+    async def void_top_up(self, top_up: TopUp) -> None:
+        """Give the chips of a top-up free."""
+
     async def cash_out(self, seating: Seating) -> int:
         """Bring the chips back from the table; return how many."""
 
@@ -66,6 +76,9 @@ class Tables(Protocol):
 
     async def end_seating(self, seating: Seating) -> End:
         """Ask that the stay end; return how far that is."""
+
+    async def top_up(self, top_up: TopUp) -> Added:
+        """Bring the chips to the stay; return how far that is."""
 
     async def open_table(self, table: Table) -> None:
         """Make the table."""
@@ -114,6 +127,34 @@ class GrpcWallet:
         )
         await _answer(self._stub.VoidHold, request)
 
+    async def hold_top_up(self, top_up: TopUp) -> str:
+        """See `Wallet`."""
+        request = ledger_pb2.PlaceHoldRequest(
+            request_id=f"{top_up.top_up_id}/hold",
+            account=f"player/{top_up.player_id}/play",
+            amount=top_up.amount,
+            time_to_live=HOLD_LIFE,
+            reason=f"top-up at table {top_up.table_id}",
+        )
+        return (await _answer(self._stub.PlaceHold, request)).hold.hold_id
+
+    async def post_top_up(self, top_up: TopUp) -> None:
+        """See `Wallet`."""
+        request = ledger_pb2.PostHoldRequest(
+            request_id=f"{top_up.top_up_id}/post",
+            hold_id=top_up.hold_id or "",
+            to_account=f"escrow/{top_up.table_id}/{top_up.player_id}",
+            amount=top_up.added,
+        )
+        await _answer(self._stub.PostHold, request)
+
+    async def void_top_up(self, top_up: TopUp) -> None:
+        """See `Wallet`."""
+        request = ledger_pb2.VoidHoldRequest(
+            request_id=f"{top_up.top_up_id}/void", hold_id=top_up.hold_id or "", reason="nothing added"
+        )
+        await _answer(self._stub.VoidHold, request)
+
     async def cash_out(self, seating: Seating) -> int:
         """See `Wallet`."""
         request = ledger_pb2.CashOutRequest(
@@ -150,6 +191,14 @@ class GrpcTables:
         request = internal_pb2.EndSeatingRequest(table_id=seating.table_id, seating_id=seating.seating_id)
         answer = await _answer(self._stub.EndSeating, request)
         return End(answer.is_over, answer.had_begun, answer.final_stack, answer.last_hand_number)
+
+    async def top_up(self, top_up: TopUp) -> Added:
+        """See `Tables`."""
+        request = internal_pb2.TopUpSeatingRequest(
+            table_id=top_up.table_id, seating_id=top_up.seating_id, top_up_id=top_up.top_up_id, amount=top_up.amount
+        )
+        answer = await _answer(self._stub.TopUpSeating, request)
+        return Added(answer.is_over, answer.added)
 
     async def open_table(self, table: Table) -> None:
         """See `Tables`."""

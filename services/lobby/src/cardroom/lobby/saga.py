@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -31,6 +31,11 @@ ERRANDS_POSTPONED: Final = Counter(
 log = logs.get("saga")
 
 Wake = Callable[[float], None]
+TopUpsAreOver = Callable[[str], Awaitable[bool]]
+
+
+async def _no_top_ups(_: str) -> bool:
+    return True
 
 
 def backoff(attempts: int) -> timedelta:
@@ -51,6 +56,7 @@ class SeatingSaga:
         self._banks = banks
         self._now = now
         self.wake_in: Wake = lambda seconds: None
+        self.top_ups_are_over: TopUpsAreOver = _no_top_ups
 
     async def advance(self, seating: Seating) -> None:
         """Take every step that can be taken now; write down each before the next."""
@@ -94,11 +100,13 @@ class SeatingSaga:
                 await self._wallet.void_hold(seating)
                 return stays.hold_voided(seating)
             case Call.CASH_OUT:
+                if not await self.top_ups_are_over(seating.seating_id):
+                    raise NotNow(f"a top-up of seating {seating.seating_id} is not over")
                 return stays.chips_returned(seating, await self._wallet.cash_out(seating))
 
     async def _postponed(self, seating: Seating, call: Call, why: LobbyError) -> bool:
         wait = backoff(seating.attempts)
-        _report(why, call=call, seating_id=seating.seating_id)
+        report(why, call=call, seating_id=seating.seating_id)
         try:
             await self._store.postpone(seating, wait)
         except Overtaken:
@@ -121,7 +129,7 @@ class TableSaga:
             await self._store.save(await self._ask(table))
         except NotNow as why:
             wait = backoff(table.attempts)
-            _report(why, call=table.state, table_id=table.table_id)
+            report(why, call=table.state, table_id=table.table_id)
             await self._store.postpone(table, wait)
             self.wake_in(wait.total_seconds())
 
@@ -152,7 +160,8 @@ def _count(seating: Seating) -> None:
         SEATINGS_ENDED.labels(seating.refusal.reason if seating.refusal else "left").inc()
 
 
-def _report(why: LobbyError, *, call: str, **about: str) -> None:
+def report(why: LobbyError, *, call: str, **about: str) -> None:
+    """Count and log why a step was not taken."""
     ERRANDS_POSTPONED.labels(call, type(why).__name__).inc()
     if isinstance(why, BrokenPromise):
         log.error("a neighbour broke its contract; trying again", call=call, why=str(why), **about)

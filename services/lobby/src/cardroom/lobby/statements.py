@@ -213,4 +213,86 @@ DELETE FROM sit_requests r WHERE asked_at < now() - $1::interval
 FORGET_OLD_SEATINGS: Final = """
 DELETE FROM seatings s WHERE step = 'over' AND over_at < now() - $1::interval
   AND NOT EXISTS (SELECT FROM sit_requests r WHERE r.seating_id = s.seating_id)
+  AND NOT EXISTS (SELECT FROM top_ups u WHERE u.seating_id = s.seating_id)
 """
+
+# --- top-ups
+
+READ_TOP_UP: Final = "SELECT * FROM top_ups WHERE top_up_id = $1"
+
+READ_TOP_UP_REQUEST: Final = "SELECT * FROM top_ups WHERE player_id = $1 AND request_id = $2"
+
+# FOR SHARE: a stay does not begin to end while chips are promised to it.
+LOCK_SEATED: Final = """
+SELECT s.*, t.max_buy_in FROM seatings s JOIN tables t USING (table_id)
+WHERE s.player_id = $1 AND s.table_id = $2 AND s.step = 'seated' AND NOT s.wants_out
+  AND s.left_version <= s.seated_version
+FOR SHARE OF s
+"""
+
+# Nothing comes back when the stay has one already, or the same request came on another connection.
+ADD_TOP_UP: Final = """
+INSERT INTO top_ups (top_up_id, player_id, request_id, table_id, amount, seating_id, step, due_at, claimed_until)
+VALUES ($1, $2, $3, $4, $5, $6, 'asked', now(), now() + $7::interval)
+ON CONFLICT DO NOTHING
+RETURNING *
+"""
+
+ADD_REFUSED_TOP_UP: Final = """
+INSERT INTO top_ups (top_up_id, player_id, request_id, table_id, amount, step, refusal, over_at)
+VALUES ($1, $2, $3, $4, $5, 'over', $6, now())
+ON CONFLICT (player_id, request_id) DO NOTHING
+RETURNING top_up_id
+"""
+
+UNFINISHED_TOP_UP: Final = "SELECT * FROM top_ups WHERE seating_id = $1 AND step <> 'over'"
+
+CLAIM_TOP_UP: Final = """
+UPDATE top_ups SET claimed_until = now() + $2::interval, revision = revision + 1
+WHERE top_up_id = $1 AND due_at IS NOT NULL AND (claimed_until IS NULL OR claimed_until < now())
+RETURNING *
+"""
+
+CLAIM_DUE_TOP_UPS: Final = """
+UPDATE top_ups SET claimed_until = now() + $2::interval, revision = revision + 1
+WHERE top_up_id IN (
+    SELECT top_up_id FROM top_ups
+    WHERE due_at <= now() AND (claimed_until IS NULL OR claimed_until < now())
+    ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+RETURNING *
+"""
+
+TOP_UP_IS_CLAIMED: Final = "SELECT due_at IS NOT NULL AND claimed_until > now() FROM top_ups WHERE top_up_id = $1"
+
+SAVE_TOP_UP: Final = """
+UPDATE top_ups SET step = $3, hold_id = $4, added = $5, refusal = $6, attempts = 0, revision = revision + 1,
+    over_at = CASE WHEN $3 = 'over' THEN now() END,
+    due_at = CASE WHEN $3 = 'over' THEN NULL ELSE now() END,
+    claimed_until = CASE WHEN $3 = 'over' THEN NULL ELSE now() + $7::interval END
+WHERE top_up_id = $1 AND revision = $2
+RETURNING *
+"""
+
+POSTPONE_TOP_UP: Final = """
+UPDATE top_ups SET attempts = attempts + 1, due_at = now() + $3::interval, claimed_until = NULL, revision = revision + 1
+WHERE top_up_id = $1 AND revision = $2
+RETURNING *
+"""
+
+# What the table said may be the end of a wait. A worker that has the row now finds it written, and looks again.
+WAKE_TOP_UPS: Final = """
+UPDATE top_ups SET due_at = now(), attempts = 0, revision = revision + 1
+WHERE seating_id = ANY($1::uuid[]) AND step <> 'over'
+RETURNING top_up_id
+"""
+
+WAKE_TOP_UPS_AT: Final = """
+UPDATE top_ups u SET due_at = now(), attempts = 0, revision = revision + 1
+FROM (SELECT DISTINCT * FROM unnest($1::uuid[], $2::uuid[]) AS t (table_id, player_id)) d
+WHERE u.table_id = d.table_id AND u.player_id = d.player_id AND u.step = 'waiting'
+RETURNING top_up_id
+"""
+
+COUNT_TOP_UPS: Final = "SELECT count(*) FROM top_ups WHERE due_at IS NOT NULL"
+
+FORGET_OLD_TOP_UPS: Final = "DELETE FROM top_ups WHERE step = 'over' AND over_at < now() - $1::interval"

@@ -76,7 +76,7 @@ def too_few_chips(available: str, buy_in: int) -> Refusal:
     return Refusal(
         "FAILED_PRECONDITION",
         "TOO_FEW_CHIPS",
-        f"a buy-in of {buy_in} is more than the {available} Play Chips available",
+        f"{buy_in} is more than the {available} Play Chips available",
         {"available": available},
     )
 
@@ -161,4 +161,36 @@ def invalid_page_size(size: int, most: int) -> Refusal:
     """The page is negative or too big."""
     return Refusal(
         "INVALID_ARGUMENT", "INVALID_PAGE_SIZE", f"page_size {size} is not allowed: 1 to {most}, or 0 for the default"
+    )
+
+
+def chips_refused(by: Refusal, amount: int) -> Refusal:
+    """The wallet does not set the chips aside."""
+    if by.reason == "INSUFFICIENT_CHIPS":
+        return too_few_chips(by.metadata.get("available", "0"), amount)
+    return hold_refused_by_wallet(by.reason)
+
+
+def is_posted(by: Refusal) -> bool:
+    """Whether the wallet refused because the hold's chips have moved."""
+    return by.metadata.get("state", "").removeprefix("HOLD_STATE_") == "POSTED"
+
+
+def top_up_out_of_range(amount: int, most: int) -> Refusal:
+    """No top-up can bring that many chips."""
+    return Refusal(
+        "INVALID_ARGUMENT",
+        "TOP_UP_OUT_OF_RANGE",
+        f"a top-up of {amount} is not allowed here: 1 to {most}",
+        {"min": "1", "max": str(most)},
+    )
+
+
+def top_up_pending(amount: int) -> Refusal:
+    """One top-up at a time."""
+    return Refusal(
+        "FAILED_PRECONDITION",
+        "TOP_UP_PENDING",
+        f"a top-up of {amount} chips is on its way: ask again when it has come",
+        {"amount": str(amount)},
     )

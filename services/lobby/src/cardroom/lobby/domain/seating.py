@@ -172,12 +172,12 @@ def chips_returned(seating: Seating, amount: int) -> Seating:
 def refused(seating: Seating, by: Refusal) -> Seating:
     """A neighbour said a definite no. Raises NotNow or BrokenPromise where that cannot end the stay."""
     if seating.step is Step.RESERVED:
-        return replace(seating, step=Step.OVER, refusal=_by_wallet(by, seating.buy_in), attempts=0)
+        return replace(seating, step=Step.OVER, refusal=refusals.chips_refused(by, seating.buy_in), attempts=0)
     if seating.step is Step.HELD:
         return _undo(seating, _by_table(by))
     if seating.step is Step.UNDOING and by.reason == "TABLE_UNKNOWN":
         return replace(seating, step=Step.VOIDING, attempts=0)
-    if seating.step is Step.VOIDING and by.reason == "HOLD_NOT_PENDING" and not _is_posted(by):
+    if seating.step is Step.VOIDING and by.reason == "HOLD_NOT_PENDING" and not refusals.is_posted(by):
         return hold_voided(seating)
     if seating.step is Step.CASHING_OUT and by.reason == "SETTLEMENT_PENDING":
         raise NotNow(f"hand {seating.last_hand_number} of table {seating.table_id} is not settled yet")
@@ -188,16 +188,6 @@ def _undo(seating: Seating, why: Refusal) -> Seating:
     return replace(seating, step=Step.UNDOING, refusal=why, attempts=0)
 
 
-def _by_wallet(by: Refusal, buy_in: int) -> Refusal:
-    if by.reason == "INSUFFICIENT_CHIPS":
-        return refusals.too_few_chips(by.metadata.get("available", "0"), buy_in)
-    return refusals.hold_refused_by_wallet(by.reason)
-
-
 def _by_table(by: Refusal) -> Refusal:
     known = {"SEAT_TAKEN", "TABLE_UNKNOWN"}
     return by if by.reason in known else refusals.seat_refused_by_table(by.reason)
-
-
-def _is_posted(by: Refusal) -> bool:
-    return by.metadata.get("state", "").removeprefix("HOLD_STATE_") == "POSTED"
