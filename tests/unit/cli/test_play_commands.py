@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cardroom.cli.play.commands import Misunderstood, Move, Wish, offer, understand
+from cardroom.cli.play.commands import Misunderstood, MoreChips, Move, Wish, offer, understand
 from cardroom.client import call, check, fold, raise_to
 from cardroom.contracts.table.v1.table_pb2 import Action
 from cardroom.contracts.table.v1.view_pb2 import LegalActions
@@ -46,6 +46,14 @@ CALL_ONLY = LegalActions(can_fold=True, call_amount=20, all_in_total=20)
 )
 def test_actions_are_understood(typed: str, action: Action) -> None:
     assert understand(typed, FACING_A_BET) == Move(action)
+
+
+@pytest.mark.parametrize(
+    ("typed", "amount"), [("t 500", 500), ("t500", 500), ("top up 1,000", 1000), ("t", 0), ("top up", 0)]
+)
+@pytest.mark.parametrize("legal", [FACING_A_BET, None])
+def test_10_4_more_chips_can_be_asked_for_at_any_time(typed: str, amount: int, legal: LegalActions | None) -> None:
+    assert understand(typed, legal) == MoreChips(amount)
 
 
 def test_c_checks_where_there_is_nothing_to_call() -> None:

@@ -96,6 +96,6 @@ def test_between_hands_it_says_why_nothing_happens() -> None:
     view.hand.ClearField("turn")
     view.hand.is_over = True
     assert waiting(view, "me") == "Waiting for more players."
-    assert waiting(view, "x") == "You have no chips left: n buys in again, q leaves."
+    assert waiting(view, "x") == "You have no chips left: t tops up, q leaves."
     view.next_deal_at.FromSeconds(1_100)
     assert waiting(view, "me") == "The next hand comes in a moment."

@@ -32,6 +32,13 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class MoreChips:
+    """A top-up of so many chips; 0 for as many as the table takes."""
+
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
 class Misunderstood:
     """Typed text that means nothing here, with the sentence that says so."""
 
@@ -40,10 +47,11 @@ class Misunderstood:
 
 HELP: Final = (
     "f fold · c check or call · r 120 bet or raise to 120 · 1/2, 3/4, p: ½, ¾ or the whole pot · a all-in · "
-    "s sit out · b back · n new buy-in · q leave · ? this"
+    "s sit out · b back · t 500 top up by 500 · n new buy-in · q leave · ? this"
 )
 _WISHES: Final = {wish.value: wish for wish in Wish}
 _AMOUNT: Final = re.compile(r"(?:r|raise|bet)?\s*(?:to\s+)?([\d,_]+)")
+_MORE_CHIPS: Final = re.compile(r"t(?:op)?(?:\s*up)?\s*([\d,_]*)")
 _PRESETS: Final = {
     "1/2": "preset_half_pot",
     "½": "preset_half_pot",
@@ -54,14 +62,19 @@ _PRESETS: Final = {
 }
 
 
-def understand(typed: str, legal: LegalActions | None) -> Move | Wish | Misunderstood:
+def understand(typed: str, legal: LegalActions | None) -> Move | Wish | MoreChips | Misunderstood:
     """What the typed line means while `legal` is what the player may do; None when it is not their turn."""
     text = typed.strip().lower()
     if text in _WISHES:
         return _WISHES[text]
+    more = _MORE_CHIPS.fullmatch(text)
+    return MoreChips(_number(more[1])) if more else _move(text, legal)
+
+
+def _move(text: str, legal: LegalActions | None) -> Move | Misunderstood:
     is_known = text in _PRESETS or text in {"f", "fold", "c", "check", "call", "a", "all-in", "r"}
     if not is_known and not _AMOUNT.fullmatch(text):
-        return Misunderstood(f"{typed.strip()!r} means nothing here. {HELP}")
+        return Misunderstood(f"{text!r} means nothing here. {HELP}")
     if legal is None:
         return Misunderstood("It is not your turn.")
     if text in {"f", "fold"}:
@@ -81,7 +94,11 @@ def _wager(text: str, legal: LegalActions) -> Move | Misunderstood:
         return Misunderstood(f"Raise to how much? {low:,} to {high:,}, for example: r {low}")
     if text in _PRESETS:
         return Move(raise_to(getattr(legal, _PRESETS[text])))
-    return _typed_amount(int(re.sub(r"\D", "", text)[:18] or "0"), legal)
+    return _typed_amount(_number(text), legal)
+
+
+def _number(text: str) -> int:
+    return int(re.sub(r"\D", "", text)[:18] or "0")
 
 
 def _typed_amount(typed: int, legal: LegalActions) -> Move | Misunderstood:

@@ -10,13 +10,13 @@ from rich.console import RenderableType
 
 from cardroom.cli.explain import explained
 from cardroom.cli.play.clock import seconds
-from cardroom.cli.play.commands import HELP, Misunderstood, Move, Wish, understand
+from cardroom.cli.play.commands import HELP, Misunderstood, MoreChips, Move, Wish, understand
 from cardroom.cli.play.guest_file import GuestFile
 from cardroom.cli.play.narrator import Narrator, pretty
 from cardroom.cli.play.picture import Situation, picture, summary
 from cardroom.cli.play.terminal import Terminal
 from cardroom.client import CardroomError, Client, PlayerClient, TableSession, UnauthenticatedError, Update
-from cardroom.contracts.lobby.v1.lobby_pb2 import Table
+from cardroom.contracts.lobby.v1.lobby_pb2 import TOP_UP_STATE_WAITING, Table
 
 _REDRAW_SECONDS = 0.5
 # A table that moves, or a stream that is opened anew, is no news yet.
@@ -255,6 +255,8 @@ class Game:
                     await table.act(wish.action)
                 elif isinstance(wish, Misunderstood):
                     self._terminal.say(wish.sentence)
+                elif isinstance(wish, MoreChips):
+                    await self._top_up(player, table, wish.amount)
                 elif wish in {Wish.LEAVE, Wish.NEW_BUY_IN}:
                     return await self._leave(player, table, buys_in_again=wish is Wish.NEW_BUY_IN)
                 else:
@@ -269,6 +271,16 @@ class Game:
             await table.come_back()
         else:
             self._terminal.say(HELP)
+
+    async def _top_up(self, player: PlayerClient, table: TableSession, amount: int) -> None:
+        most = table.view.stakes.max_buy_in
+        answer = await player.top_up(table.table_id, amount or min(most, (await player.balance()).balance.available))
+        if answer.state == TOP_UP_STATE_WAITING:
+            self._terminal.say(f"Up to {answer.amount:,} chips come when the hand is over.")
+        elif answer.added:
+            self._terminal.say(f"{answer.added:,} chips were added to your stack.")
+        else:
+            self._terminal.say(f"Nothing was added: a stack is topped up to {most:,}.")
 
     async def _leave(self, player: PlayerClient, table: TableSession, *, buys_in_again: bool) -> bool:
         self._terminal.say("You are leaving; your chips come back when the hand is over.")

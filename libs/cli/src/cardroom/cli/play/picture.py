@@ -66,7 +66,7 @@ def waiting(view: pb.PublicView, player_id: str) -> str:
     """Why nobody acts now."""
     seat = seat_of_player(view, player_id)
     if seat is not None and seat.stack == 0 and (view.hand.is_over or not view.HasField("hand")):
-        return "You have no chips left: n buys in again, q leaves."
+        return "You have no chips left: t tops up, q leaves."
     if seat is not None and seat.status == pb.SEAT_STATUS_SITTING_OUT:
         return "You sit out: b to play again."
     if view.HasField("next_deal_at"):
