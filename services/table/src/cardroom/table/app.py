@@ -39,7 +39,8 @@ async def build(
     Tests bring a verifier with keys of their own, and channels that need no gateway to get a token from.
     """
     app = App(settings)
-    await database.migrate(settings.database_url, "cardroom.table")
+    database.require_url(settings)
+    await database.migrate(settings.database_url, "cardroom.table", wait_seconds=settings.startup_seconds)
     # A connection for each lane, and for leases, outbox, and loading.
     pool = await database.open_pool(settings, max_size=max(settings.database_pool_max, settings.commit_lanes + 4))
     app.add_stop(pool.close)
