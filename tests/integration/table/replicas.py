@@ -208,11 +208,25 @@ async def until(true: Callable[[], Any], seconds: float = 8.0) -> None:
             await asyncio.sleep(0.02)
 
 
+REST_SECONDS = 0.6
+
+
 async def owners(*replicas: Replica) -> None:
-    """Wait until the replicas have shared all shards among themselves."""
+    """Wait until the replicas have shared all shards among themselves, and no more of them move."""
     keepers = [replica.part(LeaseKeeper) for replica in replicas]
+    held: list[set[int]] = []
+    since = time.monotonic()
+
+    def at_rest() -> bool:
+        nonlocal held, since
+        now = [set(keeper.owned()) for keeper in keepers]
+        if now != held:
+            held, since = now, time.monotonic()
+        return time.monotonic() - since > REST_SECONDS
+
     await until(lambda: sum(len(keeper.owned()) for keeper in keepers) == SHARDS and all(k.owned() for k in keepers))
     await until(lambda: all(k.owner_of(shard) is not None for k in keepers for shard in range(SHARDS)))
+    await until(at_rest)
 
 
 def owner_of(table_id: str, *replicas: Replica) -> tuple[Replica, Replica]:
