@@ -23,6 +23,7 @@ COMMANDS: list[do.Command] = [
     do.StartTimeBank(Token(3, 4), 7, 1_700_000_000_123),
     do.EndTurn(Token(3, 4), 7),
     do.DealHand(7, 123_456),
+    do.DealHand(7, 123_456, 0),
     do.SetTimeBank(player_id(1), 5_000, 9),
     do.RestartTurn(),
     do.SetConnected(player_id(1), True),

@@ -40,8 +40,10 @@ def pack_command(command: do.Command) -> bytes:
         case do.Act(player_id, token, kind, amount):
             action = Action(kind=kind, amount=amount)
             logged.act.CopyFrom(pb.LoggedAct(player_id=player_id, turn=_turn(token), action=action))
-        case do.DealHand(generation, button_draw):
-            logged.deal_hand.CopyFrom(pb.LoggedDealHand(generation=generation, button_draw=button_draw))
+        case do.DealHand(generation, button_draw, edition):
+            logged.deal_hand.CopyFrom(
+                pb.LoggedDealHand(generation=generation, button_draw=button_draw, edition=edition)
+            )
         case do.EndTurn(token, generation):
             logged.end_turn.CopyFrom(pb.LoggedEndTurn(turn=_turn(token), generation=generation))
         case do.StartTimeBank(token, generation, deadline):
@@ -111,7 +113,7 @@ _UNPACK: Final[dict[str, Any]] = {
     "come_back": lambda m: do.ComeBack(m.player_id),
     "start_time_bank": lambda m: do.StartTimeBank(_token(m.turn), m.generation, m.bank_deadline_ms),
     "end_turn": lambda m: do.EndTurn(_token(m.turn), m.generation),
-    "deal_hand": lambda m: do.DealHand(m.generation, m.button_draw),
+    "deal_hand": lambda m: do.DealHand(m.generation, m.button_draw, m.edition),
     "set_time_bank": lambda m: do.SetTimeBank(m.player_id, m.left_ms, m.generation),
     "restart_turn": lambda _: do.RestartTurn(),
     "set_connected": lambda m: do.SetConnected(m.player_id, m.connected),
@@ -156,6 +158,7 @@ def pack_table(state: TableState) -> bytes:
         is_closed=state.is_closed,
         timing_generation=state.timing_generation,
         next_deal_ms=state.next_deal_ms,
+        rest_until_ms=state.rest_until_ms,
         seats=[_pack_seat(seat) for seat in state.seats.values()],
         positions=pb.PositionsRecord(
             button_seat=places.button or 0,
@@ -200,6 +203,7 @@ def unpack_table(stored: bytes) -> TableState:
         is_closed=record.is_closed,
         timing_generation=record.timing_generation,
         next_deal_ms=record.next_deal_ms,
+        rest_until_ms=record.rest_until_ms,
         seats={seat.seat: _unpack_seat(seat) for seat in record.seats},
         positions=_unpack_positions(record.positions),
         last_hand=record.last_hand if record.HasField("last_hand") else None,

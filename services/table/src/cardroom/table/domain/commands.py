@@ -8,6 +8,7 @@ from typing import Final
 from cardroom.contracts.table.v1.view_pb2 import ActionKind, Stakes
 
 __all__ = [
+    "EDITION",
     "MOST_CHIPS",
     "Act",
     "CloseTable",
@@ -33,6 +34,11 @@ __all__ = [
 
 MOST_CHIPS: Final = 1 << 50
 """Far above any stack; far below where 64-bit sums of a table's chips end."""
+
+
+EDITION: Final = 1
+"""Counts what releases have changed in how a hand is decided. 1: players who come and go do not shorten the pause after
+the hand (2.5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +152,8 @@ class DealHand:
 
     generation: int
     button_draw: int
+    edition: int = EDITION
+    """How the hand is played to its end, and decided again from the log, also by later releases."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ def deal_hand(step: Step, command: DealHand) -> bool:
     state.hand_number += 1
     state.last_hand = None
     state.answered.clear()
+    state.edition = command.edition
     step.dealt = step.deck
     state.hand, events = Hand.start(_config(step, plan), step.deck.cards)
     _tell_start(step, plan, events)

@@ -6,7 +6,7 @@ from cardroom.contracts.events.v1.events_pb2 import HandSettled
 from cardroom.contracts.table.v1.view_pb2 import STATUS_REASON_OUT_OF_CHIPS, HandEnded, PlayerLeft
 from cardroom.engine import Hand, blinds
 from cardroom.table.domain.errors import InvariantBroken
-from cardroom.table.domain.schedule import reschedule
+from cardroom.table.domain.schedule import reschedule, rest
 from cardroom.table.domain.state import Seat
 from cardroom.table.domain.step import EndedSeating, Step, timestamp
 from cardroom.table.domain.topping_up import add_chips, drop_top_up
@@ -43,8 +43,12 @@ def end_hand(step: Step) -> None:
     state.hand = None
     for number, stack in result.stacks.items():
         step.change_seat(state.seats[number], stack=stack, is_played_at_once=False)
+    rest(step, had_showdown=had_showdown)
     _part_ways(step)
-    reschedule(step, state.pace.showdown_pause_ms if had_showdown else state.pace.pause_ms, is_new=True)
+    reschedule(step, is_new=True)
+    if state.edition < 1:
+        state.rest_until_ms = 0
+    state.edition = 0
 
 
 def _settlement(step: Step, hand: Hand) -> HandSettled:

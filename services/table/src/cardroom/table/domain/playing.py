@@ -241,7 +241,7 @@ def restart_turn(step: Step, _: RestartTurn | TakeOver) -> None:
     turn = step.state.turn
     if turn is None:
         if step.state.next_deal_ms:
-            step.schedule_deal(step.state.pace.pause_ms)
+            step.schedule_deal()
         return
     _ask(step, turn.token.action_number)
     assert step.state.turn is not None

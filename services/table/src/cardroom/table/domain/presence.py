@@ -38,10 +38,10 @@ def _unseen_until(seat: Seat, pace: Pace) -> int:
 
 
 def _out_until(seat: Seat, pace: Pace) -> int:
-    """When the player has sat out, or been without chips, for too long."""
+    """When the player has sat out, or been without chips, for too long. Chips that wait for the hand's end count."""
     if not seat.out_since_ms:
         return 0
-    return seat.out_since_ms + (pace.sitting_out_ms if seat.stack else pace.no_chips_ms)
+    return seat.out_since_ms + (pace.sitting_out_ms if seat.stack or seat.top_up_id else pace.no_chips_ms)
 
 
 def set_connected(step: Step, command: SetConnected) -> None:
@@ -90,7 +90,7 @@ def _lose(step: Step, seat: Seat) -> None:
         seat = _connect(step, seat, False, seat.unseen_since_ms)
     if not seat.is_sitting_out:
         step.sit_out(seat, STATUS_REASON_CONNECTION_LOST)
-        reschedule(step, step.state.pace.pause_ms)
+        reschedule(step)
 
 
 def take_over(step: Step, command: TakeOver) -> None:

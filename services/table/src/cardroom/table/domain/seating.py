@@ -109,7 +109,7 @@ def seat_player(step: Step, command: SeatPlayer) -> None:
     state.positions = blinds.leave(state.positions, seat.number)
     step.brought += seat.stack
     step.tell(player_seated=PlayerSeated(seat=seat_view(state, seat, seat.stack)))
-    reschedule(step, state.pace.pause_ms)
+    reschedule(step)
 
 
 def _check_seat(step: Step, command: SeatPlayer) -> None:
@@ -150,7 +150,7 @@ def leave(step: Step, seat: Seat, reason: StatusReason.ValueType) -> EndedSeatin
             leave_hand(step, seat)
         return next((ended for ended in step.ended if ended.seating_id == seat.seating_id), None)
     gone = remove(step, seat)
-    reschedule(step, state.pace.pause_ms)
+    reschedule(step)
     return gone
 
 
@@ -159,7 +159,7 @@ def sit_out(step: Step, command: SitOut) -> SitOutResponse:
     seat = _seat_of(step, command.player_id)
     if not seat.is_sitting_out and not seat.is_leaving:
         seat = step.sit_out(seat, STATUS_REASON_PLAYER)
-        reschedule(step, step.state.pace.pause_ms)
+        reschedule(step)
     return SitOutResponse(status=step.state.status_of(seat), version=_version(step))
 
 
@@ -183,7 +183,7 @@ def come_back(step: Step, command: ComeBack) -> ComeBackResponse:
             unseen_since_ms=unseen,
         )
         step.tell_status(seat, STATUS_REASON_PLAYER)
-        reschedule(step, state.pace.pause_ms)
+        reschedule(step)
     return ComeBackResponse(status=state.status_of(seat), version=_version(step))
 
 

@@ -102,9 +102,13 @@ class TableState:
     timing_generation: int = 0
     next_deal_ms: int = 0
     """When the next hand is due, or 0."""
+    rest_until_ms: int = 0
+    """When the pause after the last hand is over: no hand is dealt sooner (2.5)."""
     seats: dict[int, Seat] = field(default_factory=dict)
     positions: Positions = field(default_factory=Positions)
     hand: Hand | None = field(default=None, repr=False)
+    edition: int = 0
+    """The running hand's (`commands.EDITION`); 0 between hands."""
     turn: Turn | None = None
     last_hand: HandView | None = None
     """The last hand as it ended, until the next one is dealt."""
@@ -123,9 +127,11 @@ class TableState:
             self.is_closed,
             self.timing_generation,
             self.next_deal_ms,
+            self.rest_until_ms,
             dict(self.seats),
             self.positions,
             None if self.hand is None else self.hand.copy(),
+            self.edition,
             self.turn,
             self.last_hand,
             dict(self.answered),

@@ -117,9 +117,13 @@ class Step:
             self.is_retimed = True
             self.state.timing_generation += 1
 
-    def schedule_deal(self, pause_ms: int) -> None:
-        """The next hand is due after a pause."""
-        self.state.next_deal_ms = self.now_ms + pause_ms
+    def schedule_deal(self, *, is_new: bool = False) -> None:
+        """The next hand is due after a pause, and not before the one after the last hand is over (2.5).
+
+        `is_new` says that the latter begins now, and that there is no other.
+        """
+        pause_ms = 0 if is_new else self.state.pace.pause_ms
+        self.state.next_deal_ms = max(self.now_ms + pause_ms, self.state.rest_until_ms)
         self.retime()
         self.tell(next_deal_scheduled=NextDealScheduled(at=timestamp(self.state.next_deal_ms)))
 

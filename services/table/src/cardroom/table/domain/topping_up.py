@@ -34,7 +34,7 @@ def top_up(step: Step, command: TopUp) -> ToppedUp | None:
     if state.hand is not None:
         return None
     add_chips(step, seat)
-    reschedule(step, state.pace.pause_ms)
+    reschedule(step)
     return step.topped_up[-1]
 
 
