@@ -6,6 +6,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from cardroom.local import Stack, settings
 from cardroom.local.settings import LocalSettings
@@ -15,6 +16,8 @@ _TESTS = Path(__file__).parent
 _ORDER = ("unit", "scenarios", "integration", "e2e", "faults", "bench")
 _SLOW = ("integration", "e2e", "faults", "bench")
 _TIMEOUT_SECONDS = {"e2e": 240, "faults": 240, "bench": 600}
+# `pytest --hypothesis-profile=deep tests/unit/table/test_life.py` searches for minutes instead of seconds.
+hypothesis_settings.register_profile("deep", max_examples=5_000)
 
 
 def _area(item: pytest.Item) -> str:

@@ -19,18 +19,14 @@ from typing import Any
 
 import pytest
 
-from cardroom.clock.domain import absences, banks, timers
-from cardroom.clock.domain.absences import Absence
-from cardroom.contracts.events.v1.events_pb2 import Timing
 from cardroom.contracts.table.v1 import view_pb2 as pb
 from cardroom.engine import cards
 from cardroom.table.domain import commands
-from cardroom.table.domain.decide import decide, opened
 from cardroom.table.domain.deck import Deck
 from cardroom.table.domain.errors import PassedTurn, Refused
-from cardroom.table.domain.state import Seat
-from cardroom.table.domain.step import Decision
+from cardroom.table.domain.state import Seat, TableState
 from cardroom.table.domain.view import public_view
+from tests.unit.table.life.room import Room
 
 __all__ = ["TableStory"]
 
@@ -53,8 +49,6 @@ REASONS = {
     "timeouts": pb.STATUS_REASON_TIMEOUTS,
     "want of chips": pb.STATUS_REASON_OUT_OF_CHIPS,
 }
-FOREVER = 1 << 62
-START_MS = 1_800_000_000_000
 
 
 class TableStory:
@@ -64,13 +58,8 @@ class TableStory:
         unknown = set(told) - KEYS
         assert not unknown, f"unknown keys {sorted(unknown)}: a story has {sorted(KEYS)}"
         self.told = told
-        self.now_ms = START_MS
-        self.timer = timers.idle("table", 0)
-        self.banks: dict[str, banks.Bank] = {}
-        self.absences: dict[str, Absence] = {}
-        self.online: set[str] = set()
         self.heard: list[pb.TableEvent] = []
-        self.stays = 0
+        self.ids = 0
         small, big = (int(part) for part in str(told["blinds"]).split("/"))
         stakes = pb.Stakes(
             game=pb.GAME_NO_LIMIT_HOLDEM,
@@ -82,8 +71,8 @@ class TableStory:
             seats=9,
         )
         opening = commands.OpenTable("table", "Story", stakes, commands.Pace())
-        self.state = opened(opening)
-        self._do(opening)
+        self.room = Room(opening, self._deck, self._first_button)
+        self.room.listeners.append(lambda one: self.heard.extend(one.decision.events))
         for seat, stack in told.get("seats", {}).items():
             self.sits_down(str(seat), str(stack))
 
@@ -103,33 +92,23 @@ class TableStory:
                 return
         raise AssertionError(f"not understood; a line is one of: {', '.join(pattern.pattern for pattern, _ in STEPS)}")
 
-    def _do(self, command: commands.Command) -> Decision:
-        decision = decide(self.state, command, self.now_ms, self._deck())
-        before, self.state = self.timer, decision.state
-        for said in decision.absences:
-            due = said.due_at.ToMilliseconds() if said.HasField("due_at") else None
-            absence = Absence("table", said.player_id, said.generation, due)
-            self.absences[said.player_id] = absences.replaced(self.absences.get(said.player_id), absence)
-        self.heard += decision.events
-        if decision.timing is not None:
-            self._charge(before, decision)
-            self.timer = _timer(decision.timing)
-        return decision
-
-    def _charge(self, timer: timers.Timer, decision: Decision) -> None:
-        for event in decision.events:
-            if event.HasField("action_taken") and timer.player_id is not None:
-                number = event.action_taken.action_number
-                spent = timers.bank_used_ms(timer, timer.hand_number, number, self.now_ms)
-                if spent:
-                    self.banks[timer.player_id] = banks.used(self._bank(timer.player_id), "table", spent)
-
     def _deck(self) -> Deck:
         first = list(cards.parse(str(self.told.get("deck", "")).replace(" ", "")))
         return Deck((*first, *(card for card in range(52) if card not in first)))
 
-    def _bank(self, player: str) -> banks.Bank:
-        return self.banks.get(player, banks.Bank(player))
+    def _first_button(self, state: TableState) -> int:
+        able = sorted(number for number, seat in state.seats.items() if seat.can_play)
+        first = self.told.get("first button", able[0])
+        return able.index(first) if first in able else 0
+
+    def _new_id(self, what: str) -> str:
+        self.ids += 1
+        return f"{what} {self.ids}"
+
+    @property
+    def state(self) -> TableState:
+        """The table as it is."""
+        return self.room.state
 
     def _seat(self, seat: str) -> Seat:
         assert int(seat) in self.state.seats, f"nobody sits at {seat}"
@@ -139,34 +118,36 @@ class TableStory:
 
     def sits_down(self, seat: str, stack: str, unseen: str | None = None) -> None:
         """'4 sits down with 1000', '4 sits down with 1000 and never connects'."""
-        self.stays += 1
-        player = f"player {seat}"
-        if not unseen:
-            self.online.add(player)
-        left = self._bank(player).left_ms
-        self._do(commands.SeatPlayer(f"stay {self.stays}", player, f"Seat {seat}", int(seat), int(stack), left))
+        self.room.sit_down(f"player {seat}", self._new_id("stay"), int(seat), int(stack), is_online=not unseen)
+
+    def cannot_sit_down(self, player: str, seat: str, reason: str) -> None:
+        """'4 cannot sit down at 5: SEAT_TAKEN': who sits at 4 asks for another seat, and is refused."""
+        before = self.state
+        with pytest.raises(Refused) as refused:
+            self.room.sit_down(f"player {player}", self._new_id("stay"), int(seat), 1000)
+        assert refused.value.reason == reason, refused.value.reason
+        assert self.state is before, "a refused command changed the table"
 
     def leaves(self, seat: str) -> None:
         """'4 leaves'."""
-        self._do(commands.EndSeating(self._seat(seat).seating_id))
+        self.room.execute(commands.EndSeating(self._seat(seat).seating_id))
 
     def tops_up(self, seat: str, amount: str) -> None:
         """'4 tops up 500'."""
-        self.stays += 1
-        self._do(commands.TopUp(self._seat(seat).seating_id, f"top-up {self.stays}", int(amount)))
+        self.room.execute(commands.TopUp(self._seat(seat).seating_id, self._new_id("top-up"), int(amount)))
 
     def sits_out(self, seat: str) -> None:
         """'4 sits out'."""
-        self._do(commands.SitOut(f"player {seat}"))
+        self.room.execute(commands.SitOut(f"player {seat}"))
 
     def comes_back(self, seat: str) -> None:
         """'4 comes back'."""
-        self._do(commands.ComeBack(f"player {seat}"))
+        self.room.execute(commands.ComeBack(f"player {seat}"))
 
     def acts(self, seat: str, verb: str, amount: str | None) -> None:
         """'4 folds', '4 raises to 120'."""
         assert self.state.turn is not None, "nobody is asked"
-        self._do(commands.Act(f"player {seat}", self.state.turn.token, KINDS[verb], int(amount or 0)))
+        self.room.execute(commands.Act(f"player {seat}", self.state.turn.token, KINDS[verb], int(amount or 0)))
 
     def is_late(self, seat: str, verb: str, amount: str | None) -> None:
         """'4 folds too late': the action answers the turn before this one, and is refused."""
@@ -174,67 +155,36 @@ class TableStory:
         late = commands.Token(self.state.turn.token.hand_number, self.state.turn.token.action_number - 1)
         before = self.state
         with pytest.raises(PassedTurn):
-            self._do(commands.Act(f"player {seat}", late, KINDS[verb], int(amount or 0)))
+            self.room.execute(commands.Act(f"player {seat}", late, KINDS[verb], int(amount or 0)))
         assert self.state is before, "a refused action changed the table"
 
     def loses_connection(self, seat: str) -> None:
         """'4 loses the connection': the last stream closes."""
-        self.online.discard(f"player {seat}")
-        self._do(commands.SetConnected(f"player {seat}", False))
+        self.room.connect(f"player {seat}", False)
 
     def connects(self, seat: str) -> None:
         """'4 is connected again'."""
-        self.online.add(f"player {seat}")
-        self._do(commands.SetConnected(f"player {seat}", True))
+        self.room.connect(f"player {seat}", True)
 
     def moves(self, lost: str | None) -> None:
         """'the table moves to another owner', 'the table moves to another owner and 4 does not come along'."""
-        self.online.discard(f"player {lost}")
-        self._do(commands.TakeOver())
+        self.room.online.discard(f"player {lost}")
+        self.room.move()
 
     def passes(self, seconds: str) -> None:
         """'2.5 s pass': every timer that falls due in between fires in its moment."""
-        until = self.now_ms + round(float(seconds) * 1000)
-        while True:
-            absent = min(self.absences.values(), key=lambda one: one.fire_at_ms or FOREVER, default=None)
-            judged_at = (absent.fire_at_ms if absent else None) or FOREVER
-            fires_at = self.timer.fire_at_ms or FOREVER
-            if min(judged_at, fires_at) > until:
-                break
-            self.now_ms = max(self.now_ms, min(judged_at, fires_at))
-            if absent is not None and judged_at < fires_at:
-                self._judge(absent)
+        self.room.pass_ms(round(float(seconds) * 1000))
+
+    def fold_hands(self, count: str) -> None:
+        """'20 hands are folded': whoever is asked folds, until so many hands have ended, the running one included."""
+        until = self.state.hand_number + int(count) - (self.state.hand is not None)
+        while self.state.hand is not None or self.state.hand_number < until:
+            if self.state.turn is None:
+                assert self.state.next_deal_ms, "no hand is due"
+                self.room.pass_ms(self.state.next_deal_ms - self.room.now_ms)
             else:
-                self._turn_or_deal()
-        self.now_ms = until
-
-    def _judge(self, absent: Absence) -> None:
-        present = absent.player_id in self.online
-        decision = self._do(commands.JudgeAbsence(absent.player_id, absent.generation, present))
-        assert decision.answer is False, "the clock's own absence was stale"
-        assert self.absences[absent.player_id] != absent, "the table has not moved on"
-
-    def _turn_or_deal(self) -> None:
-        left = self._bank(self.timer.player_id or "").left_ms
-        todo = timers.due(self.timer, left, self.now_ms)
-        if isinstance(todo, timers.Timer):
-            self.timer = todo
-        else:
-            self._fire(todo)
-
-    def _fire(self, firing: timers.Firing) -> None:
-        timer = firing.timer
-        token = commands.Token(timer.hand_number, timer.action_number)
-        if firing.act is timers.Act.DEAL:
-            able = sorted(number for number, seat in self.state.seats.items() if seat.can_play)
-            first = self.told.get("first button", able[0])
-            decision = self._do(commands.DealHand(timer.generation, able.index(first) if first in able else 0))
-        elif firing.act is timers.Act.START_BANK:
-            decision = self._do(commands.StartTimeBank(token, timer.generation, firing.deadline_ms))
-        else:
-            decision = self._do(commands.EndTurn(token, timer.generation))
-        assert decision.answer is False, "the clock's own timer was stale"
-        self.timer = timers.answered(firing, stale=False) or self.timer
+                turn = self.state.turn
+                self.room.execute(commands.Act(turn.player_id, turn.token, pb.ACTION_KIND_FOLD, 0))
 
     # What must hold
 
@@ -250,7 +200,7 @@ class TableStory:
     def due_in(self, seconds: str) -> None:
         """'the next hand is due in 2 s'."""
         assert self.state.next_deal_ms, "none is due"
-        left = (self.state.next_deal_ms - self.now_ms) / 1000
+        left = (self.state.next_deal_ms - self.room.now_ms) / 1000
         assert left == float(seconds), f"it is due in {left} s"
 
     def none_due(self) -> None:
@@ -266,7 +216,7 @@ class TableStory:
         """'the time bank runs out in 12 s'."""
         assert self.state.turn is not None, "nobody is asked"
         assert self.state.turn.bank_deadline_ms, "the bank does not run"
-        left = (self.state.turn.bank_deadline_ms - self.now_ms) / 1000
+        left = (self.state.turn.bank_deadline_ms - self.room.now_ms) / 1000
         assert left == float(seconds), f"it runs out in {left} s"
 
     def bank_rests(self) -> None:
@@ -276,7 +226,7 @@ class TableStory:
 
     def bank_holds(self, seat: str, seconds: str) -> None:
         """'4 has 20 s of time bank'."""
-        left = self._bank(f"player {seat}").left_ms / 1000
+        left = self.room.bank(f"player {seat}").left_ms / 1000
         assert left == float(seconds), f"it holds {left} s"
 
     def last_was(self, seat: str, what: str, cause: str) -> None:
@@ -326,6 +276,7 @@ class TableStory:
 
 STEPS: list[tuple[re.Pattern[str], Callable[..., None]]] = [
     (re.compile(r"(\d+) sits down with (\d+)( and never connects)?"), TableStory.sits_down),
+    (re.compile(r"(\d+) cannot sit down at (\d+): (\w+)"), TableStory.cannot_sit_down),
     (re.compile(r"(\d+) leaves"), TableStory.leaves),
     (re.compile(r"(\d+) tops up (\d+)"), TableStory.tops_up),
     (re.compile(r"(\d+) sits out"), TableStory.sits_out),
@@ -337,6 +288,7 @@ STEPS: list[tuple[re.Pattern[str], Callable[..., None]]] = [
     (re.compile(r"(\d+) is connected again"), TableStory.connects),
     (re.compile(r"the table moves to another owner(?: and (\d+) does not come along)?"), TableStory.moves),
     (re.compile(r"([\d.]+) s pass(?:es)?"), TableStory.passes),
+    (re.compile(r"(\d+) hands? (?:are|is) folded"), TableStory.fold_hands),
     (re.compile(r"hand (\d+) is on"), TableStory.hand_is_on),
     (re.compile(r"no hand is on"), TableStory.no_hand),
     (re.compile(r"the next hand is due in ([\d.]+) s"), TableStory.due_in),
@@ -353,21 +305,3 @@ STEPS: list[tuple[re.Pattern[str], Callable[..., None]]] = [
     (re.compile(r"(\d+) sees (.+)"), TableStory.sees),
     (re.compile(r"nobody is ever shown (.+)"), TableStory.never_shown),
 ]
-
-
-def _timer(timing: Timing) -> timers.Timer:
-    if timing.HasField("turn"):
-        turn = timing.turn
-        return timers.turn(
-            "table",
-            timing.generation,
-            hand_number=turn.token.hand_number,
-            action_number=turn.token.action_number,
-            player_id=turn.player_id,
-            started_at_ms=turn.started_at.ToMilliseconds(),
-            base_ms=turn.base_ms,
-            bank_allowed=turn.bank_allowed,
-        )
-    if timing.HasField("deal"):
-        return timers.deal("table", timing.generation, timing.deal.due_at.ToMilliseconds())
-    return timers.idle("table", timing.generation)
