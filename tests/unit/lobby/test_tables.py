@@ -17,7 +17,6 @@ from cardroom.lobby.domain.tables import (
     hands_per_hour,
 )
 from cardroom.lobby.errors import Refused
-from cardroom.lobby.offers import read_token, write_token
 
 GAMES = frozenset({1})
 SOUND = Stakes(game=1, small_blind=10, big_blind=20, ante=0, min_buy_in=800, max_buy_in=2000, seats=6)
@@ -84,12 +83,13 @@ def test_free_seats_are_those_that_nobody_has() -> None:
     assert Offer(Table("t", "r", "T", SOUND), taken_seats=(1, 4)).free_seats == (2, 3, 5, 6)
 
 
-def test_a_page_token_reads_back() -> None:
-    table_id = "5f0e8a53-8a43-4d3f-9a55-8f9a3c1f7a11"
-    assert read_token(write_token(Offer(Table(table_id, "r", "Café", SOUND)))) == (10, "Café", table_id)
+def test_how_the_hands_go_is_not_what_a_table_offers() -> None:
+    offer = Offer(Table("t", "r", "T", SOUND), taken_seats=(1, 4))
+    assert offer.offers_the_same_as(replace(offer, average_pot=7, hands_per_hour=60))
+    assert not offer.offers_the_same_as(replace(offer, taken_seats=(1,)))
+    assert not offer.offers_the_same_as(replace(offer, table=replace(offer.table, name="U")))
 
 
-@pytest.mark.parametrize("text", ["x", "W10=", "e30=", "WzEsMiwzXQ==", "WyJhIiwgImIiLCAiYyJd", "A" * 1001, "é"])
-def test_other_tokens_are_refused(text: str) -> None:
-    with pytest.raises(Refused):
-        read_token(text)
+def test_how_often_a_tables_row_was_written_is_nothing_that_players_see() -> None:
+    table = Table("t", "r", "T", SOUND)
+    assert Offer(replace(table, revision=7, attempts=2)) == Offer(table)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
 import grpc
@@ -12,19 +11,19 @@ from cardroom.chassis import auth
 from cardroom.chassis import errors as answers
 from cardroom.contracts.lobby.v1 import lobby_pb2, lobby_pb2_grpc
 from cardroom.contracts.table.v1 import view_pb2
+from cardroom.lobby import messages
+from cardroom.lobby.answering import answer, told
 from cardroom.lobby.domain import refusals, topping_up
-from cardroom.lobby.domain.refusals import Refusal
+from cardroom.lobby.domain.listing import Query, read_order
 from cardroom.lobby.domain.seating import Seating, Step
 from cardroom.lobby.domain.tables import Offer, Stakes, Table
-from cardroom.lobby.errors import NotNow, Refused
-from cardroom.lobby.neighbours import stakes_message
 from cardroom.lobby.offers import Offers
 from cardroom.lobby.seats import Seats
 from cardroom.lobby.store import SitRequest
 from cardroom.lobby.top_up_store import TopUpRequest
 from cardroom.lobby.top_ups import TopUps
+from cardroom.lobby.watch_api import WatchApi
 
-T = TypeVar("T")
 if TYPE_CHECKING:
     Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -44,20 +43,31 @@ _STATES = {
 class LobbyApi(lobby_pb2_grpc.LobbyServiceServicer):
     """LobbyService: for players."""
 
-    def __init__(self, offers: Offers, seats: Seats, top_ups: TopUps) -> None:
+    def __init__(self, offers: Offers, watch: WatchApi, seats: Seats, top_ups: TopUps) -> None:
         self._offers = offers
+        self._watch = watch
         self._seats = seats
         self._top_ups = top_ups
 
     async def ListTables(self, request: lobby_pb2.ListTablesRequest, context: Context) -> lobby_pb2.ListTablesResponse:
         """List the open tables."""
-        offers, token = await _told(self._offers.page(request.page_size, request.page_token), "LIST_UNFINISHED")
-        return lobby_pb2.ListTablesResponse(tables=[_table(offer) for offer in offers], next_page_token=token)
+        offers, token = await told(self._page(request), "LIST_UNFINISHED")
+        return lobby_pb2.ListTablesResponse(tables=[messages.table(offer) for offer in offers], next_page_token=token)
+
+    async def _page(self, request: lobby_pb2.ListTablesRequest) -> tuple[list[Offer], str]:
+        wanted, order = messages.table_filter(request.filter), read_order(request.order_by)
+        return await self._offers.page(Query(wanted, order, request.page_size, request.page_token))
+
+    async def WatchTables(  # type: ignore[override]  # it writes its answers, which the generated types do not know
+        self, request: lobby_pb2.WatchTablesRequest, context: Context
+    ) -> None:
+        """Stream the open tables."""
+        await self._watch.watch_tables(request, context)
 
     async def GetTable(self, request: lobby_pb2.GetTableRequest, context: Context) -> lobby_pb2.GetTableResponse:
         """Show one open table."""
-        offer = await _told(self._offers.one(_table_id(request.table_id)), "LIST_UNFINISHED")
-        return lobby_pb2.GetTableResponse(table=_table(offer))
+        offer = await told(self._offers.one(_table_id(request.table_id)), "LIST_UNFINISHED")
+        return lobby_pb2.GetTableResponse(table=messages.table(offer))
 
     async def SitDown(self, request: lobby_pb2.SitDownRequest, context: Context) -> lobby_pb2.SitDownResponse:
         """Sit the caller down."""
@@ -70,7 +80,7 @@ class LobbyApi(lobby_pb2_grpc.LobbyServiceServicer):
             buy_in=request.buy_in,
             request_id=_request_id(request.request_id),
         )
-        seating = await _told(self._seats.sit_down(ask), "SEATING_UNFINISHED")
+        seating = await told(self._seats.sit_down(ask), "SEATING_UNFINISHED")
         return lobby_pb2.SitDownResponse(seating=_seating(seating))
 
     async def LeaveTable(self, request: lobby_pb2.LeaveTableRequest, context: Context) -> lobby_pb2.LeaveTableResponse:
@@ -78,17 +88,17 @@ class LobbyApi(lobby_pb2_grpc.LobbyServiceServicer):
         player_id = _player_id(auth.caller())
         table_id, stay = _uuid(request.table_id), _uuid(request.seating_id)
         if table_id is None or (request.seating_id and stay is None):
-            raise _answer(refusals.not_seated(request.table_id))
-        seating = await _told(self._seats.leave(player_id, table_id, stay), "SEATING_UNFINISHED")
+            raise answer(refusals.not_seated(request.table_id))
+        seating = await told(self._seats.leave(player_id, table_id, stay), "SEATING_UNFINISHED")
         return lobby_pb2.LeaveTableResponse(seating=_seating(seating), cashed_out=seating.cashed_out)
 
     async def TopUp(self, request: lobby_pb2.TopUpRequest, context: Context) -> lobby_pb2.TopUpResponse:
         """Bring more of the caller's chips to their table."""
         player_id, table_id = _player_id(auth.caller()), _uuid(request.table_id)
         if table_id is None:
-            raise _answer(refusals.not_seated(request.table_id))
+            raise answer(refusals.not_seated(request.table_id))
         ask = TopUpRequest(player_id, table_id, request.amount, _request_id(request.request_id))
-        top_up = await _told(self._top_ups.top_up(ask), "TOP_UP_UNFINISHED")
+        top_up = await told(self._top_ups.top_up(ask), "TOP_UP_UNFINISHED")
         is_waiting = top_up.step is topping_up.Step.WAITING
         return lobby_pb2.TopUpResponse(
             state=lobby_pb2.TOP_UP_STATE_WAITING if is_waiting else lobby_pb2.TOP_UP_STATE_OVER,
@@ -114,27 +124,14 @@ class LobbyAdminApi(lobby_pb2_grpc.LobbyAdminServiceServicer):
         """Open a table."""
         auth.caller().require("operator")
         table = Table(str(uuid4()), _request_id(request.request_id), request.name, _stakes(request.stakes))
-        offer = await _told(self._offers.create(table), "OPENING_UNFINISHED")
-        return lobby_pb2.CreateTableResponse(table=_table(offer))
+        offer = await told(self._offers.create(table), "OPENING_UNFINISHED")
+        return lobby_pb2.CreateTableResponse(table=messages.table(offer))
 
     async def CloseTable(self, request: lobby_pb2.CloseTableRequest, context: Context) -> lobby_pb2.CloseTableResponse:
         """Close an empty table."""
         auth.caller().require("operator")
-        await _told(self._offers.close(_table_id(request.table_id)), "CLOSING_UNFINISHED")
+        await told(self._offers.close(_table_id(request.table_id)), "CLOSING_UNFINISHED")
         return lobby_pb2.CloseTableResponse()
-
-
-async def _told(work: Awaitable[T], unfinished: str) -> T:
-    try:
-        return await work
-    except Refused as no:
-        raise _answer(no.refusal) from no
-    except NotNow as why:
-        raise answers.Unavailable(unfinished, f"{why}: send the same request again") from why
-
-
-def _answer(refusal: Refusal) -> answers.CardroomError:
-    return answers.make(grpc.StatusCode[refusal.code], refusal.reason, refusal.message, refusal.metadata)
 
 
 def _uuid(text: str) -> str | None:
@@ -147,14 +144,14 @@ def _uuid(text: str) -> str | None:
 def _table_id(text: str) -> str:
     known = _uuid(text)
     if known is None:
-        raise _answer(refusals.invalid_table_id(text))
+        raise answer(refusals.invalid_table_id(text))
     return known
 
 
 def _request_id(text: str) -> str:
     known = _uuid(text)
     if known is None:
-        raise _answer(refusals.request_id_missing(text))
+        raise answer(refusals.request_id_missing(text))
     return known
 
 
@@ -173,19 +170,6 @@ def _seating(seating: Seating) -> lobby_pb2.Seating:
         seat=seating.seat,
         buy_in=seating.buy_in,
         state=lobby_pb2.SEATING_STATE_LEAVING if leaving else _STATES[seating.step],
-    )
-
-
-def _table(offer: Offer) -> lobby_pb2.Table:
-    table = offer.table
-    return lobby_pb2.Table(
-        table_id=table.table_id,
-        name=table.name,
-        stakes=stakes_message(table.stakes),
-        seats_taken=len(offer.taken_seats),
-        average_pot=offer.average_pot,
-        hands_per_hour=offer.hands_per_hour,
-        free_seats=offer.free_seats,
     )
 
 

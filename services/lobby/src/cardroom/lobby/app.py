@@ -9,6 +9,7 @@ from typing import Final
 from prometheus_client import Gauge
 
 from cardroom.chassis import database
+from cardroom.chassis.admission import Admission, StreamLimits
 from cardroom.chassis.auth import TokenVerifier
 from cardroom.chassis.bus import EventBus
 from cardroom.chassis.channels import Channels
@@ -16,12 +17,14 @@ from cardroom.chassis.grpc_server import GrpcServer
 from cardroom.chassis.service import App
 from cardroom.contracts.lobby.v1 import lobby_pb2_grpc
 from cardroom.contracts.table.v1 import view_pb2
-from cardroom.lobby import events
+from cardroom.lobby import events, watch_api
 from cardroom.lobby.api import LobbyAdminApi, LobbyApi
+from cardroom.lobby.board import Board
 from cardroom.lobby.domain.seating import Seating
 from cardroom.lobby.domain.tables import Table
 from cardroom.lobby.domain.topping_up import TopUp
 from cardroom.lobby.errands import Errands
+from cardroom.lobby.feeds import Feeds
 from cardroom.lobby.neighbours import GrpcTables, GrpcTimeBanks, GrpcWallet
 from cardroom.lobby.offers import Offers
 from cardroom.lobby.saga import SeatingSaga, TableSaga
@@ -30,6 +33,7 @@ from cardroom.lobby.settings import LobbySettings
 from cardroom.lobby.store import SeatingStore, TableStore
 from cardroom.lobby.top_up_store import TopUpStore
 from cardroom.lobby.top_ups import TopUps, TopUpSaga
+from cardroom.lobby.watch_api import WATCHERS, WatchApi
 
 PACKAGE: Final = "cardroom.lobby"
 HOUSEKEEPING_SECONDS: Final = 60.0
@@ -76,11 +80,12 @@ async def build(
     changes = events.TableChanges(tables, seatings, seating_errands, top_up_store, top_up_errands)
     bus.consume(events.QUEUE, events.BINDINGS, changes.handle, prefetch=60, batch_max=30, batch_wait_ms=50)
     app.add_task("housekeeping", lambda: _keep_house(tables, seatings, top_up_store))
-    offers, seats = Offers(tables, table_errands, GAMES), Seats(seatings, seating_errands)
+    board = Board(tables)
+    offers, seats = Offers(tables, board, table_errands, GAMES), Seats(seatings, seating_errands)
     players = (
-        LobbyApi(offers, seats, top_ups),
-        lobby_pb2_grpc.add_LobbyServiceServicer_to_server,
-        "cardroom.lobby.v1.LobbyService",
+        LobbyApi(offers, _watch_api(app, settings, board), seats, top_ups),
+        watch_api.add_to_server,
+        watch_api.SERVICE,
     )
     operators = (
         LobbyAdminApi(offers),
@@ -91,12 +96,25 @@ async def build(
     return app
 
 
+def _watch_api(app: App, settings: LobbySettings, board: Board) -> WatchApi:
+    feeds = Feeds(
+        board,
+        poll_seconds=settings.watch_poll_ms / 1000,
+        statistics_seconds=settings.watch_statistics_seconds,
+        heartbeat_seconds=settings.watch_heartbeat_seconds,
+    )
+    app.add_task("feeds", feeds.run)
+    limits = StreamLimits(settings.watch_streams_per_player_max, settings.watch_streams_max)
+    return WatchApi(feeds, Admission(limits, WATCHERS))
+
+
 async def _keep_house(tables: TableStore, seatings: SeatingStore, top_ups: TopUpStore) -> None:
     while True:
         waiting_seatings, waiting_tables = await tables.count_errands()
         UNFINISHED.labels("seating").set(waiting_seatings)
         UNFINISHED.labels("table").set(waiting_tables)
         await tables.forget_old_hands()
+        await tables.forget_changes()
         UNFINISHED.labels("top-up").set(await top_ups.count())
         await top_ups.forget_old()
         await seatings.forget_old()

@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 from dataclasses import replace
 from typing import Final
-from uuid import UUID
 
+from cardroom.lobby.board import Board
 from cardroom.lobby.domain import refusals
+from cardroom.lobby.domain.listing import Query
 from cardroom.lobby.domain.tables import Offer, Stakes, Table, TableState, checked_name, checked_stakes
 from cardroom.lobby.errands import Errands
 from cardroom.lobby.errors import NotNow, Refused
 from cardroom.lobby.store import TableStore
 
-PAGE_DEFAULT: Final = 50
-PAGE_MAX: Final = 100
-PAGE_TOKEN_CHARS_MAX: Final = 1000
 PATIENCE_SECONDS: Final = 5.0
-
-Key = tuple[int, str, str]
 
 
 class Offers:
     """What players see of the tables, and what operators do with them."""
 
-    def __init__(self, store: TableStore, errands: Errands[Table], games: frozenset[int]) -> None:
+    def __init__(self, store: TableStore, board: Board, errands: Errands[Table], games: frozenset[int]) -> None:
         self._store = store
+        self._board = board
         self._errands = errands
         self._games = games
 
-    async def page(self, size: int, token: str) -> tuple[list[Offer], str]:
-        """Return open tables by small blind and name, and the token of the next page. Raises Refused."""
-        if not 0 <= size <= PAGE_MAX:
-            raise Refused(refusals.invalid_page_size(size, PAGE_MAX))
-        limit = size or PAGE_DEFAULT
-        offers = await self._store.offers(limit + 1, read_token(token) if token else None)
-        more = len(offers) > limit
-        return offers[:limit], write_token(offers[limit - 1]) if more else ""
+    async def page(self, query: Query) -> tuple[list[Offer], str]:
+        """Return a page of open tables, and the token of the next one. Raises Refused."""
+        await self._board.freshen()
+        return query.page(self._board.offers.values())
 
     async def one(self, table_id: str) -> Offer:
         """Return one open table. Raises Refused."""
@@ -71,22 +61,3 @@ class Offers:
             raise Refused(refusals.table_occupied(table_id))
         if state is not TableState.CLOSED:
             raise NotNow(f"table {table_id} is off the offer and is closed as soon as the table service answers")
-
-
-def write_token(last: Offer) -> str:
-    """Return the token for the page after this table."""
-    key = [last.table.stakes.small_blind, last.table.name, last.table.table_id]
-    return base64.urlsafe_b64encode(json.dumps(key).encode()).decode()
-
-
-def read_token(token: str) -> Key:
-    """Return the key that a token stands for. Raises Refused."""
-    if len(token) > PAGE_TOKEN_CHARS_MAX:
-        raise Refused(refusals.invalid_page_token())
-    try:
-        blind, name, table_id = json.loads(base64.b64decode(token, altchars=b"-_", validate=True))
-        if isinstance(blind, int) and 0 <= blind < 2**63 and isinstance(name, str) and "\0" not in name:
-            return blind, name, str(UUID(table_id))
-    except (ValueError, TypeError, AttributeError, binascii.Error, RecursionError):
-        pass
-    raise Refused(refusals.invalid_page_token())

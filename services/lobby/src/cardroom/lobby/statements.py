@@ -171,15 +171,19 @@ SELECT t.*,
 FROM tables t
 """
 
-OFFERS_FROM_START: Final = _OFFER + "WHERE t.state = 'open' ORDER BY t.small_blind, t.name, t.table_id LIMIT $1"
+OFFERS: Final = _OFFER + "WHERE t.state = 'open' ORDER BY t.small_blind, t.name, t.table_id LIMIT $1"
 
-OFFERS_AFTER: Final = (
-    _OFFER
-    + """WHERE t.state = 'open' AND (t.small_blind, t.name, t.table_id) > ($2, $3, $4)
-ORDER BY t.small_blind, t.name, t.table_id LIMIT $1"""
-)
+OFFERS_OF: Final = _OFFER + "WHERE t.table_id = ANY($1::uuid[]) AND t.state = 'open'"
 
 OFFER_OF: Final = _OFFER + "WHERE t.table_id = $1 AND t.state = 'open'"
+
+# One statement, one snapshot: what it does not see yet was written by `next` or a later transaction.
+READ_TABLE_CHANGES: Final = """
+SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS next,
+       ARRAY(SELECT DISTINCT table_id FROM table_changes WHERE written_by >= $1::text::xid8) AS table_ids
+"""
+
+FORGET_TABLE_CHANGES: Final = "DELETE FROM table_changes WHERE written_at < now() - $1::interval"
 
 # --- played hands
 

@@ -30,11 +30,15 @@ if TYPE_CHECKING:
     Connection = asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
 
 CLAIM: Final = timedelta(seconds=15)
-# Whoever races for "any seat" tries again with what is left; a table has 9 seats.
-RESERVE_TRIES: Final = 10
 LEFT_RECENTLY: Final = timedelta(minutes=10)
 # How long a request id is remembered.
 REPEATABLE: Final = timedelta(days=7)
+# Whoever races for "any seat" tries again with what is left; a table has 9 seats.
+RESERVE_TRIES: Final = 10
+# Most tables on offer.
+TABLES_MAX: Final = 10_000
+# How long it is kept which tables have changed; who has not looked for so long reads them all anew.
+CHANGES_KEPT: Final = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,13 +264,21 @@ class TableStore:
         """Return one table, whatever its state."""
         return _table(await self._pool.fetchrow(sql.READ_TABLE, table_id))
 
-    async def offers(self, limit: int, after: tuple[int, str, str] | None) -> list[Offer]:
-        """Return open tables in the offer's order, those after a key."""
-        if after is None:
-            rows = await self._pool.fetch(sql.OFFERS_FROM_START, limit)
-        else:
-            rows = await self._pool.fetch(sql.OFFERS_AFTER, limit, *after)
-        return [_offer(row) for row in rows]
+    async def changes(self, since: str) -> tuple[str, list[str]]:
+        """Return where to read on the next time, and which tables may have changed on the offer since `since`."""
+        row = await self._pool.fetchrow(sql.READ_TABLE_CHANGES, since)
+        assert row is not None
+        return row["next"], [str(table_id) for table_id in row["table_ids"]]
+
+    async def offers(self, table_ids: list[str] | None = None) -> list[Offer]:
+        """Return those of these tables that are open; None: all that are, up to TABLES_MAX, by small blind and name."""
+        if table_ids is None:
+            return [_offer(row) for row in await self._pool.fetch(sql.OFFERS, TABLES_MAX)]
+        return [_offer(row) for row in await self._pool.fetch(sql.OFFERS_OF, table_ids)]
+
+    async def forget_changes(self) -> None:
+        """Drop what every replica has read long since."""
+        await self._pool.execute(sql.FORGET_TABLE_CHANGES, CHANGES_KEPT)
 
     async def offer(self, table_id: str) -> Offer:
         """Return one open table. Raises Refused."""

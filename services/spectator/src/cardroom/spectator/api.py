@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 import grpc
 
 from cardroom.chassis import auth
-from cardroom.chassis.errors import NotFound, ResourceExhausted
+from cardroom.chassis.errors import NotFound
 from cardroom.contracts.spectator.v1.spectator_pb2 import WatchRequest
-from cardroom.spectator import metrics
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from cardroom.spectator.domain.admission import Admission
+    from cardroom.chassis.admission import Admission
     from cardroom.spectator.feeds import Feeds
 
 SERVICE: Final = "cardroom.spectator.v1.SpectatorService"
@@ -35,12 +34,7 @@ class SpectatorApi:
         """Stream one table."""
         player_id = auth.caller().player_id
         table_id = _table_id(request.table_id)
-        refusal = self._admission.refusal(player_id)
-        if refusal is not None:
-            raise ResourceExhausted("TOO_MANY_STREAMS", refusal)
-        self._admission.enter(player_id)
-        metrics.STREAMS.set(self._admission.total)
-        try:
+        with self._admission.admit(player_id):
             watcher = await self._feeds.join(table_id)
             try:
                 while True:
@@ -48,9 +42,6 @@ class SpectatorApi:
                         yield message
             finally:
                 self._feeds.leave(table_id, watcher)
-        finally:
-            self._admission.leave(player_id)
-            metrics.STREAMS.set(self._admission.total)
 
 
 def add_to_server(api: SpectatorApi, server: Any) -> None:

@@ -6,13 +6,13 @@ import asyncio
 from datetime import timedelta
 
 from cardroom.chassis import database, logs
+from cardroom.chassis.admission import Admission, StreamLimits
 from cardroom.chassis.auth import TokenVerifier
 from cardroom.chassis.bus import EventBus
 from cardroom.chassis.grpc_server import GrpcServer
 from cardroom.chassis.service import App
 from cardroom.spectator import metrics
 from cardroom.spectator.api import SERVICE, SpectatorApi, add_to_server
-from cardroom.spectator.domain.admission import Admission, StreamLimits
 from cardroom.spectator.events import BINDINGS, QUEUE, TableChanges
 from cardroom.spectator.feeds import Feeds
 from cardroom.spectator.settings import SpectatorSettings
@@ -37,7 +37,7 @@ async def build(settings: SpectatorSettings) -> App:
     app.add_task("feeds", feeds.run)
     app.add_task("purge", lambda: purge(store, settings))
     verifier = app.add(TokenVerifier(settings))
-    admission = Admission(StreamLimits(settings.streams_per_player_max, settings.streams_max))
+    admission = Admission(StreamLimits(settings.streams_per_player_max, settings.streams_max), metrics.STREAMS)
     api = SpectatorApi(feeds, admission, settings.heartbeat_seconds)
     app.add(GrpcServer(settings, [(api, add_to_server, SERVICE)], verifier))
     return app

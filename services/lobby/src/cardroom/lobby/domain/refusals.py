@@ -164,6 +164,25 @@ def invalid_page_size(size: int, most: int) -> Refusal:
     )
 
 
+def page_token_of_another_list() -> Refusal:
+    """A page token came with another filter or order than the page that gave it."""
+    return Refusal(
+        "INVALID_ARGUMENT",
+        "INVALID_PAGE_TOKEN",
+        "page_token is from a list with another filter or order_by: send those that the first page was asked with",
+    )
+
+
+def invalid_filter(field: str, why: str) -> Refusal:
+    """No table can be meant by this field of a filter."""
+    return Refusal("INVALID_ARGUMENT", "INVALID_FILTER", f"the filter makes no sense: {why}", {"field": field})
+
+
+def invalid_order_by(why: str, field: str = "") -> Refusal:
+    """Nothing can be sorted like this."""
+    return Refusal("INVALID_ARGUMENT", "INVALID_ORDER_BY", why, {"field": field[:80]} if field else {})
+
+
 def chips_refused(by: Refusal, amount: int) -> Refusal:
     """The wallet does not set the chips aside."""
     if by.reason == "INSUFFICIENT_CHIPS":

@@ -54,8 +54,9 @@ class Table:
     stakes: Stakes
     state: TableState = TableState.OPENING
     refusal: Refusal | None = None
-    attempts: int = 0
-    revision: int = 0
+    # How the work on it goes is nothing that players see: two tables that differ in it only are equal.
+    attempts: int = field(default=0, compare=False)
+    revision: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,10 @@ class Offer:
         """The numbers of the seats that nobody has."""
         taken = set(self.taken_seats)
         return tuple(seat for seat in range(1, self.table.stakes.seats + 1) if seat not in taken)
+
+    def offers_the_same_as(self, other: Offer) -> bool:
+        """Whether the two differ in nothing but how the hands go: average pot and hands per hour."""
+        return self == replace(other, average_pot=self.average_pot, hands_per_hour=self.hands_per_hour)
 
 
 def checked_name(name: str) -> str:
