@@ -16,3 +16,12 @@ def some_action(legal: LegalActions, chance: Random) -> tuple[ActionKind.ValueTy
     if choice < 0.4 and legal.HasField("raise_min"):
         return RAISE, chance.choice([legal.raise_min, legal.preset_pot, legal.raise_max])
     return (CHECK if legal.can_check else CALL), 0
+
+
+def calm_action(legal: LegalActions, chance: Random) -> tuple[ActionKind.ValueType, int]:
+    """One of the legal actions, such that few players lose everything."""
+    if not legal.can_check and chance.random() < 0.5:
+        return FOLD, 0
+    if chance.random() < 0.1 and legal.HasField("raise_min"):
+        return RAISE, legal.raise_min
+    return (CHECK if legal.can_check else CALL), 0

@@ -79,7 +79,9 @@ class Books:
             before = self.escrows[stay]
             assert 0 <= done.added <= amount
             most = one.decision.state.stakes.max_buy_in
-            if stay in {ended.seating_id for ended in one.decision.ended}:
+            seat = one.before.seat_of_stay(stay)
+            is_leaving = seat is not None and seat.is_leaving
+            if is_leaving or stay in {ended.seating_id for ended in one.decision.ended}:
                 assert done.added == 0, "10.4: leaving cancels a top-up"
             else:
                 assert done.added == max(0, min(amount, most - before)), "10.4: up to the biggest buy-in, by the stack"

@@ -35,6 +35,9 @@ class Manners:
             self.timeouts[one.command.player_id] = 0
         for event in one.decision.events:
             self._see(one, event)
+        turn = one.decision.state.turn
+        if isinstance(one.command, do.TakeOver) and turn is not None:
+            assert turn.started_ms == one.now_ms, "9.6: after a takeover the turn starts again"
         for player in self.at_once:
             seat = one.decision.state.seat_of(player)
             assert seat is None or not seat.can_play, "9.4: two timeouts in a row sit the player out"
