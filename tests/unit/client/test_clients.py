@@ -58,6 +58,15 @@ async def test_tables_are_read_to_the_last_page(player: PlayerClient, connection
     assert [request.page_token for request in connection.requests] == ["", "2"]
 
 
+async def test_every_page_is_asked_for_with_the_same_filter_and_order(
+    player: PlayerClient, connection: FakeConnection
+) -> None:
+    connection.answers = [lobby.ListTablesResponse(next_page_token="2"), lobby.ListTablesResponse()]
+    wanted = lobby.TableFilter(small_blind_min=5)
+    await player.tables(wanted, order_by="name desc")
+    assert [(one.filter, one.order_by) for one in connection.requests] == [(wanted, "name desc")] * 2
+
+
 async def test_a_statement_is_read_page_by_page(player: PlayerClient, connection: FakeConnection) -> None:
     first = wallet.ListEntriesResponse(entries=[types.Entry(version=2)], next_page_token="2")
     connection.answers = [first, wallet.ListEntriesResponse(entries=[types.Entry(version=1)])]

@@ -14,6 +14,7 @@ _COMMANDS = {
     "export": "cardroom.cli.export",
     "play": "cardroom.cli.play",
     "replay": "cardroom.cli.replay",
+    "tables": "cardroom.cli.tables",
 }
 
 

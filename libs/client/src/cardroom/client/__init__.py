@@ -30,6 +30,7 @@ from cardroom.client.errors import (
     UnavailableError,
 )
 from cardroom.client.following import Update
+from cardroom.client.lobby import ListUpdate, LobbySession
 from cardroom.client.player import PlayerClient, new_request_id
 from cardroom.client.service import ServiceClient
 from cardroom.client.sessions import TableSession, WatchSession, call, check, fold, raise_to
@@ -46,6 +47,8 @@ __all__ = [
     "FailedPreconditionError",
     "InternalError",
     "InvalidArgumentError",
+    "ListUpdate",
+    "LobbySession",
     "NotFoundError",
     "NotYourTurnError",
     "PermissionDeniedError",

@@ -1,4 +1,4 @@
-"""Following one table's stream: a snapshot, then numbered changes, whatever happens to the connection in between."""
+"""Following a stream: a snapshot, then numbered changes, whatever happens to the connection in between."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from cardroom.client.view import VersionGapError, apply_change
 from cardroom.contracts.table.v1.view_pb2 import PublicView, TableEvent
 
 _Message = TypeVar("_Message")
+_Step = TypeVar("_Step")
 
 # The type stubs leave this name out.
 _EOF: Final[object] = vars(grpc.aio)["EOF"]
@@ -45,12 +46,12 @@ class Update:
     """Whether the view was replaced as a whole: at the start, and after anything was missed."""
 
 
-class FollowedTable(Generic[_Message]):
-    """An asynchronous iterator of updates that keeps `view` current.
+class FollowedStream(Generic[_Message, _Step]):
+    """An asynchronous iterator over a stream of snapshots and numbered changes, which keeps what it tells current.
 
-    A gap in the versions, a broken or silent stream and a server that moves the table lead to a new stream with a new
-    snapshot, after pauses that grow and are spread at random. A definite refusal raises CardroomError. The view moves
-    only while you iterate. Use it with `async with`, or call `close()`.
+    A gap in the versions, a broken or silent stream and a server that moves it elsewhere lead to a new stream with a
+    new snapshot, after pauses that grow and are spread at random. A definite refusal raises CardroomError. What is told
+    moves only while you iterate. Use it with `async with`, or call `close()`.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -65,18 +66,16 @@ class FollowedTable(Generic[_Message]):
         self._last_heard = 0.0
         self._is_silent = False
         self._watchdog: asyncio.TimerHandle | None = None
-        self.view = PublicView()
-        """The table as last heard; empty before the first snapshot. Read it, do not change it."""
         self.is_connected = False
-        """Whether the stream is up and the view current."""
+        """Whether the stream is up and what it has told is current."""
         self.resyncs = 0
         """How often a new snapshot had to be fetched after the first."""
 
     async def _open_stream(self) -> grpc.aio.UnaryStreamCall[Any, _Message]:
         raise NotImplementedError
 
-    def _take(self, message: _Message) -> Update | None:
-        """Applies one message; None for a heartbeat."""
+    def _take(self, message: _Message) -> _Step | None:
+        """Applies one message; None for a heartbeat. Raises VersionGapError when one is missing before it."""
         raise NotImplementedError
 
     async def _takes_a_detour(self, call: grpc.aio.UnaryStreamCall[Any, _Message]) -> bool:
@@ -91,7 +90,7 @@ class FollowedTable(Generic[_Message]):
         """The session is its own iterator."""
         return self
 
-    async def __anext__(self) -> Update:
+    async def __anext__(self) -> _Step:
         """The next update, however many streams that takes. Ends when the session is over."""
         while not self._is_over:
             message = await self._next_message()
@@ -122,18 +121,12 @@ class FollowedTable(Generic[_Message]):
         self._is_over = True
         self._drop()
 
-    def _snapshot(self, version: int, view: PublicView) -> Update:
-        self.view.CopyFrom(view)
-        self.view.version = version
+    def _has_snapshot(self) -> None:
+        """Everything is told anew: the stream is up."""
         self.resyncs += self._was_connected
         self._was_connected = self.is_connected = True
         self._failures = 0
         self._has_renewed = False
-        return Update(version, (), is_snapshot=True)
-
-    def _change(self, version: int, events: Sequence[TableEvent]) -> Update:
-        apply_change(self.view, version, events)
-        return Update(version, events, is_snapshot=False)
 
     async def _next_message(self) -> _Message | None:
         """One message, or None after the stream broke and the pause before the next try is over."""
@@ -207,3 +200,23 @@ class FollowedTable(Generic[_Message]):
         elif self._call is not None:
             self._is_silent = True
             self._call.cancel()
+
+
+class FollowedTable(FollowedStream[_Message, Update]):
+    """One table's stream; it keeps `view` current."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Opens nothing yet; iterating does."""
+        super().__init__(connection)
+        self.view = PublicView()
+        """The table as last heard; empty before the first snapshot. Read it, do not change it."""
+
+    def _snapshot(self, version: int, view: PublicView) -> Update:
+        self.view.CopyFrom(view)
+        self.view.version = version
+        self._has_snapshot()
+        return Update(version, (), is_snapshot=True)
+
+    def _change(self, version: int, events: Sequence[TableEvent]) -> Update:
+        apply_change(self.view, version, events)
+        return Update(version, events, is_snapshot=False)

@@ -9,6 +9,7 @@ from typing import Final
 
 from cardroom.client.connection import Connection
 from cardroom.client.errors import FailedPreconditionError
+from cardroom.client.lobby import LobbySession
 from cardroom.client.sessions import TableSession, WatchSession
 from cardroom.contracts.lobby.v1.lobby_pb2 import (
     SEATING_STATE_OVER,
@@ -20,6 +21,7 @@ from cardroom.contracts.lobby.v1.lobby_pb2 import (
     Seating,
     SitDownRequest,
     Table,
+    TableFilter,
     TopUpRequest,
     TopUpResponse,
 )
@@ -53,16 +55,24 @@ class PlayerClient:
         self.player_id = player_id
         self.display_name = display_name
 
-    async def tables(self) -> list[Table]:
-        """The open public tables, by small blind, then name."""
+    async def tables(self, wanted: TableFilter | None = None, *, order_by: str = "") -> list[Table]:
+        """The open public tables that the filter lets through: by small blind, then name, or in another order.
+
+        `order_by` is like "stakes.small_blind desc, seats_taken". Raises INVALID_FILTER, INVALID_ORDER_BY (metadata:
+        `field`).
+        """
         found: list[Table] = []
-        request = ListTablesRequest(page_size=_PAGE_SIZE)
+        request = ListTablesRequest(page_size=_PAGE_SIZE, filter=wanted, order_by=order_by)
         while True:
             page = await self._connection.call(self._lobby.ListTables, request)
             found.extend(page.tables)
             if not page.next_page_token:
                 return found
-            request = ListTablesRequest(page_size=_PAGE_SIZE, page_token=page.next_page_token)
+            request.page_token = page.next_page_token
+
+    def watch_tables(self, wanted: TableFilter | None = None) -> LobbySession:
+        """The same list, live. Iterate over it; it opens its stream then."""
+        return LobbySession(self._connection, wanted or TableFilter())
 
     async def table(self, table_id: str) -> Table:
         """One table. Raises NotFoundError/TABLE_UNKNOWN."""
