@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import grpc
 
 from cardroom.chassis import auth
-from cardroom.chassis import errors as answers
 from cardroom.contracts.lobby.v1 import lobby_pb2, lobby_pb2_grpc
 from cardroom.contracts.table.v1 import view_pb2
-from cardroom.lobby import messages
+from cardroom.lobby import asking, messages
 from cardroom.lobby.answering import answer, told
 from cardroom.lobby.domain import refusals, topping_up
 from cardroom.lobby.domain.listing import Query, read_order
 from cardroom.lobby.domain.seating import Seating, Step
 from cardroom.lobby.domain.tables import Offer, Stakes, Table
 from cardroom.lobby.offers import Offers
+from cardroom.lobby.quick_seat import QuickRequest, QuickSeat
 from cardroom.lobby.seats import Seats
 from cardroom.lobby.store import SitRequest
 from cardroom.lobby.top_up_store import TopUpRequest
@@ -43,10 +43,11 @@ _STATES = {
 class LobbyApi(lobby_pb2_grpc.LobbyServiceServicer):
     """LobbyService: for players."""
 
-    def __init__(self, offers: Offers, watch: WatchApi, seats: Seats, top_ups: TopUps) -> None:
+    def __init__(self, offers: Offers, watch: WatchApi, seats: Seats, quick_seat: QuickSeat, top_ups: TopUps) -> None:
         self._offers = offers
         self._watch = watch
         self._seats = seats
+        self._quick_seat = quick_seat
         self._top_ups = top_ups
 
     async def ListTables(self, request: lobby_pb2.ListTablesRequest, context: Context) -> lobby_pb2.ListTablesResponse:
@@ -66,27 +67,40 @@ class LobbyApi(lobby_pb2_grpc.LobbyServiceServicer):
 
     async def GetTable(self, request: lobby_pb2.GetTableRequest, context: Context) -> lobby_pb2.GetTableResponse:
         """Show one open table."""
-        offer = await told(self._offers.one(_table_id(request.table_id)), "LIST_UNFINISHED")
+        offer = await told(self._offers.one(asking.table_id(request.table_id)), "LIST_UNFINISHED")
         return lobby_pb2.GetTableResponse(table=messages.table(offer))
 
     async def SitDown(self, request: lobby_pb2.SitDownRequest, context: Context) -> lobby_pb2.SitDownResponse:
         """Sit the caller down."""
         caller = auth.caller()
         ask = SitRequest(
-            player_id=_player_id(caller),
+            player_id=asking.player_id(caller),
             display_name=caller.name or "Guest",
-            table_id=_table_id(request.table_id),
+            table_id=asking.table_id(request.table_id),
             seat=request.seat,
             buy_in=request.buy_in,
-            request_id=_request_id(request.request_id),
+            request_id=asking.request_id(request.request_id),
         )
         seating = await told(self._seats.sit_down(ask), "SEATING_UNFINISHED")
         return lobby_pb2.SitDownResponse(seating=_seating(seating))
 
+    async def QuickSeat(self, request: lobby_pb2.QuickSeatRequest, context: Context) -> lobby_pb2.QuickSeatResponse:
+        """Sit the caller down at the best table of some stakes."""
+        caller = auth.caller()
+        ask = QuickRequest(
+            player_id=asking.player_id(caller),
+            display_name=caller.name or "Guest",
+            wanted=messages.wanted(request.stakes),
+            buy_in=request.buy_in,
+            request_id=asking.request_id(request.request_id),
+        )
+        seating = await told(self._quick_seat.sit_down(ask), "SEATING_UNFINISHED")
+        return lobby_pb2.QuickSeatResponse(seating=_seating(seating))
+
     async def LeaveTable(self, request: lobby_pb2.LeaveTableRequest, context: Context) -> lobby_pb2.LeaveTableResponse:
         """Let the caller leave."""
-        player_id = _player_id(auth.caller())
-        table_id, stay = _uuid(request.table_id), _uuid(request.seating_id)
+        player_id = asking.player_id(auth.caller())
+        table_id, stay = asking.uuid_or_none(request.table_id), asking.uuid_or_none(request.seating_id)
         if table_id is None or (request.seating_id and stay is None):
             raise answer(refusals.not_seated(request.table_id))
         seating = await told(self._seats.leave(player_id, table_id, stay), "SEATING_UNFINISHED")
@@ -94,10 +108,10 @@ class LobbyApi(lobby_pb2_grpc.LobbyServiceServicer):
 
     async def TopUp(self, request: lobby_pb2.TopUpRequest, context: Context) -> lobby_pb2.TopUpResponse:
         """Bring more of the caller's chips to their table."""
-        player_id, table_id = _player_id(auth.caller()), _uuid(request.table_id)
+        player_id, table_id = asking.player_id(auth.caller()), asking.uuid_or_none(request.table_id)
         if table_id is None:
             raise answer(refusals.not_seated(request.table_id))
-        ask = TopUpRequest(player_id, table_id, request.amount, _request_id(request.request_id))
+        ask = TopUpRequest(player_id, table_id, request.amount, asking.request_id(request.request_id))
         top_up = await told(self._top_ups.top_up(ask), "TOP_UP_UNFINISHED")
         is_waiting = top_up.step is topping_up.Step.WAITING
         return lobby_pb2.TopUpResponse(
@@ -108,7 +122,7 @@ class LobbyApi(lobby_pb2_grpc.LobbyServiceServicer):
 
     async def GetMySeat(self, request: lobby_pb2.GetMySeatRequest, context: Context) -> lobby_pb2.GetMySeatResponse:
         """Say where the caller sits."""
-        seating = await self._seats.where(_player_id(auth.caller()))
+        seating = await self._seats.where(asking.player_id(auth.caller()))
         return lobby_pb2.GetMySeatResponse(seating=_seating(seating) if seating else None)
 
 
@@ -123,43 +137,15 @@ class LobbyAdminApi(lobby_pb2_grpc.LobbyAdminServiceServicer):
     ) -> lobby_pb2.CreateTableResponse:
         """Open a table."""
         auth.caller().require("operator")
-        table = Table(str(uuid4()), _request_id(request.request_id), request.name, _stakes(request.stakes))
+        table = Table(str(uuid4()), asking.request_id(request.request_id), request.name, _stakes(request.stakes))
         offer = await told(self._offers.create(table), "OPENING_UNFINISHED")
         return lobby_pb2.CreateTableResponse(table=messages.table(offer))
 
     async def CloseTable(self, request: lobby_pb2.CloseTableRequest, context: Context) -> lobby_pb2.CloseTableResponse:
         """Close an empty table."""
         auth.caller().require("operator")
-        await told(self._offers.close(_table_id(request.table_id)), "CLOSING_UNFINISHED")
+        await told(self._offers.close(asking.table_id(request.table_id)), "CLOSING_UNFINISHED")
         return lobby_pb2.CloseTableResponse()
-
-
-def _uuid(text: str) -> str | None:
-    try:
-        return str(UUID(text))
-    except ValueError:
-        return None
-
-
-def _table_id(text: str) -> str:
-    known = _uuid(text)
-    if known is None:
-        raise answer(refusals.invalid_table_id(text))
-    return known
-
-
-def _request_id(text: str) -> str:
-    known = _uuid(text)
-    if known is None:
-        raise answer(refusals.request_id_missing(text))
-    return known
-
-
-def _player_id(caller: auth.Caller) -> str:
-    known = _uuid(caller.player_id)
-    if known is None:
-        raise answers.PermissionDenied("NOT_A_PLAYER", f"{caller.player_id[:80]!r} is no player's id: a UUID would be")
-    return known
 
 
 def _seating(seating: Seating) -> lobby_pb2.Seating:

@@ -15,9 +15,9 @@ from cardroom.chassis.bus import EventBus
 from cardroom.chassis.channels import Channels
 from cardroom.chassis.grpc_server import GrpcServer
 from cardroom.chassis.service import App
-from cardroom.contracts.lobby.v1 import lobby_pb2_grpc
+from cardroom.contracts.lobby.v1 import lobby_pb2_grpc, waiting_pb2_grpc
 from cardroom.contracts.table.v1 import view_pb2
-from cardroom.lobby import events, watch_api
+from cardroom.lobby import events, waiting_api, watch_api
 from cardroom.lobby.api import LobbyAdminApi, LobbyApi
 from cardroom.lobby.board import Board
 from cardroom.lobby.domain.seating import Seating
@@ -27,12 +27,17 @@ from cardroom.lobby.errands import Errands
 from cardroom.lobby.feeds import Feeds
 from cardroom.lobby.neighbours import GrpcTables, GrpcTimeBanks, GrpcWallet
 from cardroom.lobby.offers import Offers
+from cardroom.lobby.quick_seat import QuickSeat
 from cardroom.lobby.saga import SeatingSaga, TableSaga
 from cardroom.lobby.seats import Seats
 from cardroom.lobby.settings import LobbySettings
 from cardroom.lobby.store import SeatingStore, TableStore
 from cardroom.lobby.top_up_store import TopUpStore
 from cardroom.lobby.top_ups import TopUps, TopUpSaga
+from cardroom.lobby.waiting import WaitingLists
+from cardroom.lobby.waiting_api import WaitingApi
+from cardroom.lobby.waiting_feed import WaitingFeed
+from cardroom.lobby.waiting_store import WaitingStore
 from cardroom.lobby.watch_api import WATCHERS, WatchApi
 
 PACKAGE: Final = "cardroom.lobby"
@@ -79,20 +84,28 @@ async def build(
     seating_saga.top_ups_are_over = top_ups.finish
     changes = events.TableChanges(tables, seatings, seating_errands, top_up_store, top_up_errands)
     bus.consume(events.QUEUE, events.BINDINGS, changes.handle, prefetch=60, batch_max=30, batch_wait_ms=50)
-    app.add_task("housekeeping", lambda: _keep_house(tables, seatings, top_up_store))
+    lists = WaitingLists(WaitingStore(pool), GAMES)
+    app.add_task("housekeeping", lambda: _keep_house(tables, seatings, top_up_store, lists))
     board = Board(tables)
     offers, seats = Offers(tables, board, table_errands, GAMES), Seats(seatings, seating_errands)
+    seating_saga.rests, seats.serve_line = lists.wake, lists.serve
+    quick_seat = QuickSeat(pool, seatings, seats, GAMES)
     players = (
-        LobbyApi(offers, _watch_api(app, settings, board), seats, top_ups),
+        LobbyApi(offers, _watch_api(app, settings, board), seats, quick_seat, top_ups),
         watch_api.add_to_server,
         watch_api.SERVICE,
+    )
+    waiting_players = (
+        _waiting_api(app, settings, lists, WaitingStore(pool)),
+        waiting_pb2_grpc.add_WaitingServiceServicer_to_server,
+        waiting_api.SERVICE,
     )
     operators = (
         LobbyAdminApi(offers),
         lobby_pb2_grpc.add_LobbyAdminServiceServicer_to_server,
         "cardroom.lobby.v1.LobbyAdminService",
     )
-    app.add(GrpcServer(settings, [players, operators], app.add(verifier or TokenVerifier(settings))))
+    app.add(GrpcServer(settings, [players, waiting_players, operators], app.add(verifier or TokenVerifier(settings))))
     return app
 
 
@@ -108,7 +121,20 @@ def _watch_api(app: App, settings: LobbySettings, board: Board) -> WatchApi:
     return WatchApi(feeds, Admission(limits, WATCHERS))
 
 
-async def _keep_house(tables: TableStore, seatings: SeatingStore, top_ups: TopUpStore) -> None:
+def _waiting_api(app: App, settings: LobbySettings, lists: WaitingLists, store: WaitingStore) -> WaitingApi:
+    feed = WaitingFeed(
+        store,
+        poll_seconds=settings.watch_poll_ms / 1000,
+        heartbeat_seconds=settings.watch_heartbeat_seconds,
+    )
+    lists.changed = feed.wake
+    app.add_task("waiting lists", lists.run)
+    app.add_task("waiting players", feed.run)
+    limits = StreamLimits(settings.watch_streams_per_player_max, settings.watch_streams_max)
+    return WaitingApi(lists, feed, Admission(limits, waiting_api.WATCHERS))
+
+
+async def _keep_house(tables: TableStore, seatings: SeatingStore, top_ups: TopUpStore, lists: WaitingLists) -> None:
     while True:
         waiting_seatings, waiting_tables = await tables.count_errands()
         UNFINISHED.labels("seating").set(waiting_seatings)
@@ -118,4 +144,5 @@ async def _keep_house(tables: TableStore, seatings: SeatingStore, top_ups: TopUp
         UNFINISHED.labels("top-up").set(await top_ups.count())
         await top_ups.forget_old()
         await seatings.forget_old()
+        await lists.keep_house()
         await asyncio.sleep(HOUSEKEEPING_SECONDS)

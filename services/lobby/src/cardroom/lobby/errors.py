@@ -30,3 +30,7 @@ class BrokenPromise(LobbyError):
 
 class Overtaken(LobbyError):
     """Somebody else wrote the row since it was read. Read it again."""
+
+
+class LineComesFirst(LobbyError):
+    """Seats are free, but players who wait have not been served yet. Serve them, then ask again."""

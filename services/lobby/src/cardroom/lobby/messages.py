@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from cardroom.contracts.lobby.v1 import lobby_pb2
+from cardroom.contracts.lobby.v1 import lobby_pb2, waiting_pb2
 from cardroom.contracts.table.v1 import view_pb2
 from cardroom.lobby.domain.listing import Span, TableFilter, checked_filter
+from cardroom.lobby.domain.rooms import Wanted
 from cardroom.lobby.domain.tables import Offer
 from cardroom.lobby.neighbours import stakes_message
 
@@ -29,6 +30,11 @@ def table_filter(wanted: lobby_pb2.TableFilter) -> TableFilter:
 
 def _said(wanted: Any, name: str) -> int | None:
     return getattr(wanted, name) if wanted.HasField(name) else None
+
+
+def wanted(stakes: waiting_pb2.WantedStakes) -> Wanted:
+    """Return what is wanted to be played for."""
+    return Wanted(int(stakes.game), stakes.small_blind, stakes.big_blind, stakes.ante, stakes.seats)
 
 
 def table(offer: Offer) -> lobby_pb2.Table:

@@ -56,6 +56,8 @@ class SeatingSaga:
         self._banks = banks
         self._now = now
         self.wake_in: Wake = lambda seconds: None
+        self.rests: Callable[[], None] = lambda: None
+        """Called when a stay rests: its player sits, or its seat is free."""
         self.top_ups_are_over: TopUpsAreOver = _no_top_ups
 
     async def advance(self, seating: Seating) -> None:
@@ -82,6 +84,8 @@ class SeatingSaga:
         at_rest = stays.due(stays.turned(moved, self._now())) is None
         saved = await self._store.save(moved, at_rest=at_rest)
         _count(saved)
+        if at_rest:
+            self.rests()
         return saved
 
     async def _ask(self, seating: Seating, call: Call) -> Seating:

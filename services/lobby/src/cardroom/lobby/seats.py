@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from cardroom.lobby.domain import refusals
 from cardroom.lobby.domain.seating import Seating, Step
 from cardroom.lobby.errands import Errands
-from cardroom.lobby.errors import NotNow, Overtaken, Refused
+from cardroom.lobby.errors import LineComesFirst, NotNow, Overtaken, Refused
 from cardroom.lobby.store import SeatingStore, SitRequest
 
 PATIENCE_SECONDS: Final = 5.0
@@ -18,32 +19,40 @@ SETTLEMENT_LOOK_SECONDS: Final = 0.1
 RESERVE_TRIES: Final = 3
 
 
+async def _nobody_waits() -> None:
+    return None
+
+
 class Seats:
     """What players ask about their own seat."""
 
     def __init__(self, store: SeatingStore, errands: Errands[Seating]) -> None:
         self._store = store
         self._errands = errands
+        self.serve_line: Callable[[], Awaitable[None]] = _nobody_waits
+        """Gives those who wait what is theirs, before somebody else takes a free seat."""
 
     async def sit_down(self, ask: SitRequest) -> Seating:
         """Return the stay once the player sits. Raises Refused, or NotNow while it is neither begun nor undone."""
         seating, is_new = await self._reserve(ask)
         if is_new:
             await self._errands.wait(self._errands.begin(seating), PATIENCE_SECONDS)
-            seating = await self._store.read(seating.seating_id)
-        elif not _is_answer(seating):
+            return _answer(await self._store.read(seating.seating_id))
+        return await self.finish(seating)
+
+    async def finish(self, seating: Seating) -> Seating:
+        """Return a stay that was begun before, as `sit_down` does."""
+        if not _is_answer(seating):
             await self._errands.run(seating.seating_id, PATIENCE_SECONDS)
             seating = await self._store.read(seating.seating_id)
-        if seating.step is Step.OVER and seating.refusal is not None:
-            raise Refused(seating.refusal)
-        if not _is_answer(seating):
-            raise NotNow(f"seat {seating.seat} of table {seating.table_id} is reserved, the chips are on their way")
-        return seating
+        return _answer(seating)
 
     async def _reserve(self, ask: SitRequest) -> tuple[Seating, bool]:
-        for _ in range(RESERVE_TRIES):
+        for tries_left in reversed(range(RESERVE_TRIES)):
             try:
-                return await self._store.reserve(ask)
+                return await self._store.reserve(ask, line_is_served=tries_left == 0)
+            except LineComesFirst:
+                await self.serve_line()
             except Overtaken:
                 continue
         raise NotNow(f"request {ask.request_id} is being answered elsewhere")
@@ -75,3 +84,11 @@ class Seats:
 def _is_answer(seating: Seating) -> bool:
     """Whether the request to sit down has its outcome."""
     return seating.step in {Step.SEATED, Step.LEAVING, Step.CASHING_OUT, Step.OVER}
+
+
+def _answer(seating: Seating) -> Seating:
+    if seating.step is Step.OVER and seating.refusal is not None:
+        raise Refused(seating.refusal)
+    if not _is_answer(seating):
+        raise NotNow(f"seat {seating.seat} of table {seating.table_id} is reserved, the chips are on their way")
+    return seating

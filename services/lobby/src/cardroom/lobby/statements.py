@@ -100,24 +100,12 @@ RETURNING s.seating_id
 
 READ_SIT_REQUEST: Final = "SELECT * FROM sit_requests WHERE player_id = $1 AND request_id = $2"
 
-# FOR SHARE: a table is not closed while somebody reserves a seat there.
-LOCK_OPEN_TABLE: Final = "SELECT * FROM tables WHERE table_id = $1 AND state = 'open' FOR SHARE"
-
-# Nothing comes back when the seat or the player's one place is taken; several may race for it.
-RESERVE_SEAT: Final = """
-INSERT INTO seatings (seating_id, table_id, player_id, display_name, seat, buy_in, step, due_at, claimed_until)
-SELECT $1::uuid, $2::uuid, $3::uuid, $4::text, free.seat, $6::bigint, 'reserved', now(), now() + $7::interval
-FROM (SELECT n AS seat FROM generate_series(1, $8::int) AS n
-      WHERE ($5::int = 0 OR n = $5)
-        AND NOT EXISTS (SELECT FROM seatings WHERE table_id = $2::uuid AND seat = n AND step <> 'over')
-      ORDER BY n LIMIT 1) free
-ON CONFLICT DO NOTHING
-RETURNING *
-"""
+# Whoever takes a seat at a table, keeps one there for a player who waits, or closes it, does so alone.
+LOCK_OPEN_TABLE: Final = "SELECT * FROM tables WHERE table_id = $1 AND state = 'open' FOR NO KEY UPDATE"
 
 RECORD_SIT_REQUEST: Final = """
-INSERT INTO sit_requests (player_id, request_id, table_id, seat, buy_in, seating_id, refusal)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO sit_requests (player_id, request_id, table_id, seat, buy_in, seating_id, refusal, quick)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT DO NOTHING
 RETURNING request_id
 """
@@ -160,7 +148,7 @@ RETURNING *
 
 _OFFER: Final = """
 SELECT t.*,
-    coalesce((SELECT array_agg(s.seat) FROM seatings s WHERE s.table_id = t.table_id AND s.step <> 'over'),
+    coalesce((SELECT array_agg(DISTINCT k.seat) FROM kept_seats k WHERE k.table_id = t.table_id),
              '{}') AS taken_seats,
     coalesce((SELECT round(avg(pot_total)) FROM (SELECT pot_total FROM hands h WHERE h.table_id = t.table_id
                                           ORDER BY hand_number DESC LIMIT 50) last), 0)::bigint AS average_pot,

@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
-from uuid import uuid4
 
+from cardroom.lobby import rows
 from cardroom.lobby import statements as sql
 from cardroom.lobby.domain import refusals
 from cardroom.lobby.domain.refusals import Refusal
@@ -22,6 +22,7 @@ from cardroom.lobby.domain.tables import (
     hands_per_hour,
 )
 from cardroom.lobby.errors import Overtaken, Refused
+from cardroom.lobby.seat_taking import take_seat
 
 if TYPE_CHECKING:
     import asyncpg
@@ -33,8 +34,6 @@ CLAIM: Final = timedelta(seconds=15)
 LEFT_RECENTLY: Final = timedelta(minutes=10)
 # How long a request id is remembered.
 REPEATABLE: Final = timedelta(days=7)
-# Whoever races for "any seat" tries again with what is left; a table has 9 seats.
-RESERVE_TRIES: Final = 10
 # Most tables on offer.
 TABLES_MAX: Final = 10_000
 # How long it is kept which tables have changed; who has not looked for so long reads them all anew.
@@ -51,6 +50,8 @@ class SitRequest:
     seat: int
     buy_in: int
     request_id: str
+    quick: str = ""
+    """What was asked for, as JSON, where the player has left the choice of the table to the lobby."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,64 +79,84 @@ class SeatingStore:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def reserve(self, ask: SitRequest) -> tuple[Seating, bool]:
+    async def reserve(self, ask: SitRequest, *, line_is_served: bool = True) -> tuple[Seating, bool]:
         """Reserve a seat; return the stay, and whether it is new and claimed by the caller (else: it was begun before).
 
-        Raises Refused; a refusal that depended on the state is kept and met again by the same request. Raises
-        Overtaken when the same request is being answered elsewhere.
+        Raises Refused; a refusal that depended on the state is kept and met again by the same request, unless it leaves
+        a quick seat other tables. Raises Overtaken when the same request is being answered elsewhere, and
+        LineComesFirst while free seats are for players who wait, unless the caller says that those were served.
         """
         async with self._pool.acquire() as conn, conn.transaction():
             known = await conn.fetchrow(sql.READ_SIT_REQUEST, ask.player_id, ask.request_id)
-            outcome = await self._first_outcome(conn, ask, known) if known else await self._reserve(conn, ask)
+            if known:
+                outcome = await self._first_outcome(conn, ask, known)
+            else:
+                outcome = await self._reserve(conn, ask, line_is_served=line_is_served)
         if isinstance(outcome, Refusal):
             raise Refused(outcome)
         return outcome, known is None
 
-    async def _reserve(self, conn: Connection, ask: SitRequest) -> Seating | Refusal:
+    async def _reserve(self, conn: Connection, ask: SitRequest, *, line_is_served: bool) -> Seating | Refusal:
         row = await conn.fetchrow(sql.LOCK_OPEN_TABLE, ask.table_id)
         if row is None:
             return refusals.table_unknown(ask.table_id)
-        stakes = _stakes(row)
+        stakes = rows.stakes(row)
         wrong = checked_seat(ask.seat, stakes) or checked_buy_in(ask.buy_in, stakes)
         if wrong:
             return wrong
-        outcome = await self._take_seat(conn, ask, stakes)
-        stay, no = (outcome.seating_id, None) if isinstance(outcome, Seating) else (None, _dump(outcome))
-        recorded = await conn.fetchval(
-            sql.RECORD_SIT_REQUEST, ask.player_id, ask.request_id, ask.table_id, ask.seat, ask.buy_in, stay, no
-        )
-        if recorded is None:
-            # The same request on another connection came first. This one's seat, if any, must not stay.
-            raise Overtaken(f"request {ask.request_id} is being answered elsewhere")
+        taken = await take_seat(conn, ask, CLAIM, line_is_served=line_is_served)
+        if ask.quick and isinstance(taken, Refusal) and taken.reason == "TABLE_FULL":
+            return taken
+        outcome = taken if isinstance(taken, Refusal) else _seating(taken)
+        await self._record(conn, ask, outcome)
         return outcome
 
-    async def _take_seat(self, conn: Connection, ask: SitRequest, stakes: Stakes) -> Seating | Refusal:
-        for _ in range(RESERVE_TRIES):
-            row = await conn.fetchrow(
-                sql.RESERVE_SEAT,
-                uuid4(),
-                ask.table_id,
-                ask.player_id,
-                ask.display_name,
-                ask.seat,
-                ask.buy_in,
-                CLAIM,
-                stakes.seats,
-            )
-            if row is not None:
-                return _seating(row)
+    async def _record(self, conn: Connection, ask: SitRequest, outcome: Seating | Refusal) -> None:
+        stay, no = (outcome.seating_id, None) if isinstance(outcome, Seating) else (None, _dump(outcome))
+        table_id, quick = ask.table_id or None, ask.quick or None
+        if not await conn.fetchval(
+            sql.RECORD_SIT_REQUEST,
+            ask.player_id,
+            ask.request_id,
+            table_id,
+            ask.seat,
+            ask.buy_in,
+            stay,
+            no,
+            quick,
+        ):
+            # The same request on another connection came first. This one's seat, if any, must not stay.
+            raise Overtaken(f"request {ask.request_id} is being answered elsewhere")
+
+    async def first_outcome(self, ask: SitRequest) -> Seating | None:
+        """Return the stay that this request has led to; None when it is new. Raises Refused as it did then."""
+        async with self._pool.acquire() as conn:
+            known = await conn.fetchrow(sql.READ_SIT_REQUEST, ask.player_id, ask.request_id)
+            outcome = await self._first_outcome(conn, ask, known) if known else None
+        if isinstance(outcome, Refusal):
+            raise Refused(outcome)
+        return outcome
+
+    async def refuse(self, ask: SitRequest, why: Refusal) -> None:
+        """Keep the refusal for repeats of the request, and raise it as Refused. Raises Overtaken as `reserve` does.
+
+        A player who sits somewhere hears that instead.
+        """
+        async with self._pool.acquire() as conn, conn.transaction():
             mine = await conn.fetchrow(sql.READ_ACTIVE_SEATING, ask.player_id)
-            if mine is not None:
-                return refusals.already_seated(str(mine["table_id"]), mine["seat"])
-            if await conn.fetchval(sql.COUNT_TAKEN, ask.table_id) >= stakes.seats:
-                return refusals.table_full(ask.table_id, stakes.seats)
-            if ask.seat:
-                return refusals.seat_taken(ask.table_id, ask.seat)
-        return refusals.table_full(ask.table_id, stakes.seats)
+            no = refusals.already_seated(str(mine["table_id"]), mine["seat"]) if mine else why
+            await self._record(conn, ask, no)
+        raise Refused(no)
 
     async def _first_outcome(self, conn: Connection, ask: SitRequest, known: asyncpg.Record) -> Seating | Refusal:
         asked = (str(known["table_id"]), known["seat"], known["buy_in"])
-        if asked != (ask.table_id, ask.seat, ask.buy_in):
+        if known["quick"] is not None or ask.quick:
+            # The table is what was found, and no part of what was asked.
+            is_same = json.loads(known["quick"] or "null") == json.loads(ask.quick or "null")
+            is_same = is_same and ask.buy_in == known["buy_in"]
+        else:
+            is_same = asked == (ask.table_id, ask.seat, ask.buy_in)
+        if not is_same:
             return refusals.request_id_reused(ask.request_id)
         if known["refusal"] is not None:
             return _refusal(known["refusal"])
@@ -369,25 +390,13 @@ def _seating(row: Any) -> Seating:
     )
 
 
-def _stakes(row: Any) -> Stakes:
-    return Stakes(
-        game=row["game"],
-        small_blind=row["small_blind"],
-        big_blind=row["big_blind"],
-        ante=row["ante"],
-        min_buy_in=row["min_buy_in"],
-        max_buy_in=row["max_buy_in"],
-        seats=row["seats"],
-    )
-
-
 def _table(row: Any) -> Table:
     assert row is not None, "a table was never deleted"
     return Table(
         table_id=str(row["table_id"]),
         request_id=str(row["request_id"]),
         name=row["name"],
-        stakes=_stakes(row),
+        stakes=rows.stakes(row),
         state=TableState(row["state"]),
         refusal=_refusal(row["refusal"]) if row["refusal"] else None,
         attempts=row["attempts"],

@@ -16,6 +16,7 @@ PUBLIC: Final = {
     "cardroom.identity.v1.IdentityService": "gateway",
     "cardroom.lobby.v1.LobbyService": "lobby",
     "cardroom.lobby.v1.LobbyAdminService": "lobby",
+    "cardroom.lobby.v1.WaitingService": "lobby",
     "cardroom.table.v1.TableService": "table",
     "cardroom.wallet.v1.WalletService": "wallet",
     "cardroom.wallet.v1.LedgerService": "wallet",

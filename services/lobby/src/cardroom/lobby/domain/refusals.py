@@ -29,14 +29,17 @@ def invalid_table_id(table_id: str) -> Refusal:
 
 
 def table_full(table_id: str, seats: int) -> Refusal:
-    """Every seat is taken or reserved."""
+    """Every seat is taken, or kept for somebody who waits for it."""
     return Refusal(
-        "FAILED_PRECONDITION", "TABLE_FULL", f"all {seats} seats of table {table_id} are taken: try another table"
+        "FAILED_PRECONDITION",
+        "TABLE_FULL",
+        f"all {seats} seats of table {table_id} are taken or kept for players who wait: join its waiting list, or try "
+        "another table",
     )
 
 
 def seat_taken(table_id: str, seat: int) -> Refusal:
-    """Somebody has this seat."""
+    """Somebody has this seat, or it is kept for somebody who waits for it."""
     return Refusal(
         "FAILED_PRECONDITION",
         "SEAT_TAKEN",
@@ -212,4 +215,54 @@ def top_up_pending(amount: int) -> Refusal:
         "TOP_UP_PENDING",
         f"a top-up of {amount} chips is on its way: ask again when it has come",
         {"amount": str(amount)},
+    )
+
+
+def stakes_unknown(shown: str) -> Refusal:
+    """No table with these stakes is open."""
+    return Refusal(
+        "NOT_FOUND", "STAKES_UNKNOWN", f"no table at {shown} is on offer: list the tables for those that are"
+    )
+
+
+def stakes_full(shown: str) -> Refusal:
+    """No table with these stakes has a seat for the player."""
+    return Refusal(
+        "FAILED_PRECONDITION",
+        "STAKES_FULL",
+        f"no seat at {shown} is free: join the waiting list of these stakes, and one will be kept for you",
+    )
+
+
+def waiting_list_missing() -> Refusal:
+    """A request to wait names no list."""
+    return Refusal(
+        "INVALID_ARGUMENT", "WAITING_LIST_MISSING", "the request names no list: set table_id, or stakes for any table"
+    )
+
+
+def waiting_list_full(most: int) -> Refusal:
+    """Too many players are on the list."""
+    return Refusal(
+        "FAILED_PRECONDITION",
+        "WAITING_LIST_FULL",
+        f"{most} players are on this list, and that is the most: choose other stakes or another table",
+        {"max": str(most)},
+    )
+
+
+def too_many_waiting_lists(most: int) -> Refusal:
+    """The player is on too many lists."""
+    return Refusal(
+        "FAILED_PRECONDITION",
+        "TOO_MANY_WAITING_LISTS",
+        f"you are on {most} waiting lists, and that is the most: leave one before you join another",
+        {"max": str(most)},
+    )
+
+
+def waiting_entry_unknown(entry_id: str) -> Refusal:
+    """The player has no such place on a list."""
+    return Refusal(
+        "NOT_FOUND", "WAITING_ENTRY_UNKNOWN", f"you have no waiting entry {entry_id[:80]!r}: GetMyWaiting names yours"
     )
