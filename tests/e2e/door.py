@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -150,7 +150,7 @@ class Caller:
     async def json(self, call: Call) -> Message:
         """Call over HTTP with JSON; of a stream, the first server-sent event."""
         verb, path, fields = call.http
-        sent: dict[str, Any] = {"json": fields} if verb == "POST" else {"params": fields}
+        sent: dict[str, Any] = {"json": fields} if verb == "POST" else {"params": list(_query(fields))}
         async with self.door.http.request(verb, path, headers=self.headers, **sent) as answer:
             if answer.status != 200:
                 raise Refused(status_of_json(await answer.text()), answer.status)
@@ -219,6 +219,15 @@ class Door:
     async def player(self, caller: Caller) -> PlayerClient:
         """The same person with the Python client."""
         return await self.client.player_with_token(caller.token)
+
+
+def _query(fields: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """The fields of a GET: those of a message in a message with dots between, those of a list each by itself."""
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            yield from _query(value, f"{prefix}{name}.")
+        else:
+            yield from ((f"{prefix}{name}", str(one)) for one in (value if isinstance(value, list) else [value]))
 
 
 def status_of_json(text: str) -> status_pb2.Status:

@@ -17,6 +17,7 @@ from cardroom.contracts.table.v1.view_pb2 import (
     ACTION_KIND_CHECK,
     ACTION_KIND_FOLD,
     ACTION_KIND_RAISE,
+    GAME_UNSPECIFIED,
     TurnToken,
 )
 from cardroom.contracts.wallet.v1.ledger_pb2 import GrantRequest
@@ -201,6 +202,36 @@ def a_page_below_nothing(room: Room) -> tuple[Caller, Call]:
 @refused("INVALID_ARGUMENT", "INVALID_PAGE_TOKEN")
 def a_page_token_of_ones_own(room: Room) -> tuple[Caller, Call]:
     return room.guest, Call.of(f"{LOBBY}/ListTables", lobby.ListTablesRequest(page_token="next"))
+
+
+def a_list(**asked: object) -> Call:
+    return Call.of(f"{LOBBY}/ListTables", lobby.ListTablesRequest(**asked))  # type: ignore[arg-type]
+
+
+@refused("INVALID_ARGUMENT", "INVALID_ORDER_BY", field="stake")
+def an_order_by_a_field_that_there_is_not(room: Room) -> tuple[Caller, Call]:
+    return room.guest, a_list(order_by="seats_taken desc, stake")
+
+
+@refused("INVALID_ARGUMENT", "INVALID_ORDER_BY")
+def an_order_that_goes_sideways(room: Room) -> tuple[Caller, Call]:
+    return room.guest, a_list(order_by="name sideways")
+
+
+@refused("INVALID_ARGUMENT", "INVALID_FILTER", field="games")
+def a_filter_for_no_game(room: Room) -> tuple[Caller, Call]:
+    return room.guest, a_list(filter=lobby.TableFilter(games=[GAME_UNSPECIFIED]))
+
+
+@refused("INVALID_ARGUMENT", "INVALID_FILTER", field="small_blind_min")
+def a_filter_that_nothing_can_pass(room: Room) -> tuple[Caller, Call]:
+    return room.guest, a_list(filter=lobby.TableFilter(small_blind_min=10, small_blind_max=5))
+
+
+@refused("INVALID_ARGUMENT", "INVALID_FILTER", field="players_max")
+def watching_tables_with_fewer_players_than_none(room: Room) -> tuple[Caller, Call]:
+    request = lobby.WatchTablesRequest(filter=lobby.TableFilter(players_max=-1))
+    return room.guest, Call.of(f"{LOBBY}/WatchTables", request)
 
 
 # Turns and amounts
