@@ -35,6 +35,7 @@ from cardroom.client.player import PlayerClient, new_request_id
 from cardroom.client.service import ServiceClient
 from cardroom.client.sessions import TableSession, WatchSession, call, check, fold, raise_to
 from cardroom.client.transport import Backoff, CallPolicy
+from cardroom.client.waiting import WaitingSession, wanted_stakes
 
 __all__ = [
     "AbortedError",
@@ -60,10 +61,12 @@ __all__ = [
     "UnauthenticatedError",
     "UnavailableError",
     "Update",
+    "WaitingSession",
     "WatchSession",
     "call",
     "check",
     "fold",
     "new_request_id",
     "raise_to",
+    "wanted_stakes",
 ]

@@ -11,6 +11,7 @@ from cardroom.client.connection import Connection
 from cardroom.client.errors import FailedPreconditionError
 from cardroom.client.lobby import LobbySession
 from cardroom.client.sessions import TableSession, WatchSession
+from cardroom.client.waiting import WaitingSession
 from cardroom.contracts.lobby.v1.lobby_pb2 import (
     SEATING_STATE_OVER,
     GetMySeatRequest,
@@ -18,6 +19,7 @@ from cardroom.contracts.lobby.v1.lobby_pb2 import (
     LeaveTableRequest,
     LeaveTableResponse,
     ListTablesRequest,
+    QuickSeatRequest,
     Seating,
     SitDownRequest,
     Table,
@@ -26,6 +28,14 @@ from cardroom.contracts.lobby.v1.lobby_pb2 import (
     TopUpResponse,
 )
 from cardroom.contracts.lobby.v1.lobby_pb2_grpc import LobbyServiceStub
+from cardroom.contracts.lobby.v1.waiting_pb2 import (
+    GetMyWaitingRequest,
+    JoinWaitingListRequest,
+    LeaveWaitingListRequest,
+    WaitingEntry,
+    WantedStakes,
+)
+from cardroom.contracts.lobby.v1.waiting_pb2_grpc import WaitingServiceStub
 from cardroom.contracts.wallet.v1.types_pb2 import ENTRY_ORDER_NEWEST_FIRST, Entry
 from cardroom.contracts.wallet.v1.wallet_pb2 import (
     GetBalanceRequest,
@@ -51,6 +61,7 @@ class PlayerClient:
         """Made by `Client.sign_in_as_guest` and its sisters."""
         self._connection = connection
         self._lobby = LobbyServiceStub(connection.channel)
+        self._waiting = WaitingServiceStub(connection.channel)
         self._wallet = WalletServiceStub(connection.channel)
         self.player_id = player_id
         self.display_name = display_name
@@ -88,6 +99,49 @@ class PlayerClient:
         request = SitDownRequest(table_id=table_id, seat=seat, buy_in=buy_in, request_id=request_id or new_request_id())
         answer = await self._connection.call(self._lobby.SitDown, request)
         return answer.seating
+
+    async def quick_seat(self, stakes: WantedStakes, buy_in: int, *, request_id: str | None = None) -> Seating:
+        """Takes a seat at the fullest table of some stakes that has one: `quick_seat(wanted_stakes(10, 20), 1000)`.
+
+        A seat that is kept for the player comes first. Raises STAKES_FULL (join the waiting list), STAKES_UNKNOWN,
+        INVALID_STAKES, and what `sit_down` raises. Pass a `request_id` of your own to repeat across restarts.
+        """
+        request = QuickSeatRequest(stakes=stakes, buy_in=buy_in, request_id=request_id or new_request_id())
+        answer = await self._connection.call(self._lobby.QuickSeat, request)
+        return answer.seating
+
+    async def join_waiting_list(self, where: str | WantedStakes, *, request_id: str | None = None) -> WaitingEntry:
+        """Waits for a seat at a table (its id), or at any table of some stakes.
+
+        A free seat is kept for 60 s for whoever joined first: take it with `sit_down` or `quick_seat`. On the list
+        already: the entry as it is.
+
+        Raises TABLE_UNKNOWN, STAKES_UNKNOWN, INVALID_STAKES, ALREADY_SEATED (metadata: `table_id`, `seat`),
+        TOO_MANY_WAITING_LISTS and WAITING_LIST_FULL (metadata: `max`). Pass a `request_id` of your own to repeat across
+        restarts.
+        """
+        request = JoinWaitingListRequest(request_id=request_id or new_request_id())
+        if isinstance(where, str):
+            request.table_id = where
+        else:
+            request.stakes.CopyFrom(where)
+        answer = await self._connection.call(self._waiting.JoinWaitingList, request)
+        return answer.entry
+
+    async def leave_waiting_list(self, entry_id: str) -> WaitingEntry:
+        """Waits no more; a seat that is kept goes to the next in line. Raises WAITING_ENTRY_UNKNOWN."""
+        request = LeaveWaitingListRequest(entry_id=entry_id)
+        answer = await self._connection.call(self._waiting.LeaveWaitingList, request)
+        return answer.entry
+
+    async def my_waiting(self) -> list[WaitingEntry]:
+        """What the player waits for: the place in each line, the seat that is kept, what ended in the last 2 min."""
+        answer = await self._connection.call(self._waiting.GetMyWaiting, GetMyWaitingRequest())
+        return list(answer.waiting.entries)
+
+    def watch_my_waiting(self) -> WaitingSession:
+        """The same, live. Iterate over it; it opens its stream then."""
+        return WaitingSession(self._connection)
 
     async def top_up(self, table_id: str, amount: int, *, request_id: str | None = None) -> TopUpResponse:
         """Brings more chips to the table, between hands and up to its biggest buy-in (10.4); the answer says how far.
