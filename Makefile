@@ -7,6 +7,9 @@ SHELL := /bin/bash
 
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 BIN := .venv/bin
+# Debian's own Python where it is new enough: it is built with the optimisations (PGO, LTO) that one compiled by hand
+# mostly lacks, and runs a fifth faster. Else what uv finds.
+PYTHON ?= $(lastword $(wildcard /usr/bin/python3.11 /usr/bin/python3.12 /usr/bin/python3.13))
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # What `make test` runs; `make test TESTS=tests/unit` runs a part.
 TESTS ?= tests/unit tests/scenarios tests/integration tests/e2e tests/faults
@@ -18,7 +21,7 @@ help: ## List the commands
 
 setup: $(UV) ## Install everything the project needs, into .venv and from Debian or Docker
 	@echo "… Python packages (uv sync)"
-	@$(UV) sync --locked
+	@$(UV) sync --locked $(if $(PYTHON),--python $(PYTHON))
 	@$(BIN)/python -m cardroom.local prepare
 
 check: setup ## Lint, format, types, contracts; says everything that is wrong, not only the first

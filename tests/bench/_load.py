@@ -16,15 +16,13 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-import grpc
 import uvloop
 
-from cardroom.client import CallPolicy, CardroomError, Client, PlayerClient, ServiceClient, call, check, fold, raise_to
-from cardroom.client.connection import Connection
-from cardroom.client.owner import Owner
+from cardroom.client import CallPolicy, Client, ServiceClient, call, check, fold, raise_to
+from cardroom.client.owner import OWNER, PASSED_ON
 from cardroom.contracts.table.v1.table_pb2 import Action, ActRequest, PlayRequest, PlayResponse
-from cardroom.contracts.table.v1.table_pb2_grpc import TableServiceStub
 from cardroom.contracts.table.v1.view_pb2 import GAME_NO_LIMIT_HOLDEM, LegalActions, Stakes, TurnView
+from tests.bench._wire import CallFailed, Headers, Wire, block
 
 STAKES = Stakes(game=GAME_NO_LIMIT_HOLDEM, small_blind=5, big_blind=10, min_buy_in=1000, max_buy_in=10_000, seats=6)
 
@@ -38,28 +36,51 @@ class Tally:
     starved: int = 0
 
 
+@dataclass(slots=True)
+class Player:
+    """A player at a table, the connection that they share with others, and the headers of their calls."""
+
+    player_id: str
+    table_id: str
+    wire: Wire
+    token: str
+    play: bytes = b""
+    act: bytes = b""
+    owner: str = ""
+
+    def __post_init__(self) -> None:
+        self.go_to(self.owner)
+
+    def go_to(self, owner: str) -> None:
+        """Send every call to the replica that owns the table, as the client does."""
+        self.owner = owner
+        headers = (("authorization", f"Bearer {self.token}"), *((("cardroom-replica", owner),) if owner else ()))
+        self.play = block("/cardroom.table.v1.TableService/Play", headers)
+        self.act = block("/cardroom.table.v1.TableService/Act", headers)
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An action that is ready to be sent: how, and where to."""
+    """An action that is ready to be sent."""
 
-    connection: Connection
-    act: Any
-    request: ActRequest
-    owner: Owner
+    player: Player
+    request: bytes
 
 
 class Load:
     """All players, and the way they play at the moment: not at all, at once, or when the schedule says."""
 
-    def __init__(self, clients: list[Client], operator: ServiceClient, options: argparse.Namespace) -> None:
+    def __init__(
+        self, clients: list[Client], wires: list[Wire], operator: ServiceClient, options: argparse.Namespace
+    ) -> None:
         self.clients = clients
+        self.wires = wires
         self.operator = operator
         self.options = options
         self.rng = random.Random(1)
         self.tally = Tally()
         self.is_closed_loop = False
         self.pending: deque[Answer] = deque()
-        self.tasks: set[asyncio.Task[None]] = set()
 
     async def seat_everyone(self) -> None:
         """Opens the tables and fills their seats, a few at a time."""
@@ -70,7 +91,8 @@ class Load:
                 client = self.clients[number % len(self.clients)]
                 player = await client.sign_in_as_guest(f"Bench {number}")
                 await player.sit_down(table_id, self.options.buy_in)
-            self._follow(player, client, table_id)
+            wire, token = self.wires[number % len(self.wires)], await player._connection._credentials.token()
+            self._follow(Player(player.player_id, table_id, wire, token))
 
         stakes = Stakes()
         stakes.CopyFrom(STAKES)
@@ -84,59 +106,51 @@ class Load:
                 number += 1
         await asyncio.gather(*sitting)
 
-    def _follow(self, player: PlayerClient, client: Client, table_id: str) -> None:
-        task = asyncio.ensure_future(self._play(player, table_id))
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+    def _follow(self, player: Player) -> None:
+        """Read the player's stream and answer their turns; open it again when it ends."""
+        me, mark = player.player_id, player.player_id.encode()
+        number = 0
 
-    async def _play(self, player: PlayerClient, table_id: str) -> None:
-        """Reads the player's stream and answers its turns; opens it again when it breaks."""
-        connection = player._connection
-        stub = TableServiceStub(connection.channel)
-        # Unread: most messages hold no turn of this player, and the load must cost the machine little.
-        play = connection.channel.unary_stream(
-            "/cardroom.table.v1.TableService/Play", PlayRequest.SerializeToString, None
+        def on_headers(headers: Headers) -> None:
+            owner = headers.get(OWNER, "")
+            if PASSED_ON in headers and owner not in {"", player.owner}:
+                player.wire.cancel(number)
+                player.go_to(owner)
+                self._follow(player)
+            elif owner:
+                player.go_to(owner)
+
+        def on_message(message: bytes) -> None:
+            # Unread: most messages hold no turn of this player, and the load must cost the machine little.
+            turn = _turn_of(PlayResponse.FromString(message), me) if mark in message else None
+            if turn is not None:
+                request = ActRequest(table_id=player.table_id, turn=turn.token, action=self._choose(turn.legal))
+                self._answer(Answer(player, request.SerializeToString()))
+
+        def on_end(failure: CallFailed | None) -> None:
+            self._refuse(f"stream {failure.status if failure else 'ended'}")
+            asyncio.get_running_loop().call_later(0.1, self._follow, player)
+
+        number = player.wire.call(
+            player.play, PlayRequest(table_id=player.table_id).SerializeToString(), on_message, on_end, on_headers
         )
-        me = player.player_id
-        mark = me.encode()
-        owner = Owner()
-        while True:
-            stream = await connection.open_stream(play, PlayRequest(table_id=table_id), along=owner.metadata)
-            is_first = True
-            try:
-                async for message in stream:
-                    if is_first and await owner.learn(stream):
-                        stream.cancel()
-                        break
-                    is_first = False
-                    turn = _turn_of(PlayResponse.FromString(message), me) if mark in message else None
-                    if turn is not None:
-                        request = ActRequest(table_id=table_id, turn=turn.token, action=self._choose(turn.legal))
-                        self._answer(Answer(connection, stub.Act, request, owner))
-                else:
-                    await asyncio.sleep(0.1)
-            except grpc.aio.AioRpcError as error:
-                self._refuse(f"stream {error.code().name}")
-                await asyncio.sleep(0.1)
 
     def _answer(self, answer: Answer) -> None:
         if self.is_closed_loop:
-            self._start(self._act(answer, time.perf_counter()))
+            self._act(answer, time.perf_counter())
         else:
             self.pending.append(answer)
 
-    def _start(self, work: Any) -> None:
-        task = asyncio.ensure_future(work)
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
-
-    async def _act(self, answer: Answer, due: float) -> None:
+    def _act(self, answer: Answer, due: float) -> None:
         tally = self.tally
-        try:
-            await answer.connection.call(answer.act, answer.request, along=answer.owner.metadata)
-            tally.latencies.append(time.perf_counter() - due)
-        except CardroomError as error:
-            self._refuse(error.reason)
+
+        def on_end(failure: CallFailed | None) -> None:
+            if failure is None:
+                tally.latencies.append(time.perf_counter() - due)
+            else:
+                self._refuse(f"status {failure.status} {failure}")
+
+        answer.player.wire.call(answer.player.act, answer.request, _ignore, on_end)
 
     def _refuse(self, reason: str) -> None:
         self.tally.refused[reason] = self.tally.refused.get(reason, 0) + 1
@@ -158,13 +172,13 @@ class Load:
             if not self.pending:
                 self.tally.starved += 1
                 continue
-            self._start(self._act(self.pending.popleft(), due))
+            self._act(self.pending.popleft(), due)
 
     async def closed_loop(self, seconds: float) -> None:
         """Answers every turn at once."""
         self.is_closed_loop = True
         while self.pending:
-            self._start(self._act(self.pending.popleft(), time.perf_counter()))
+            self._act(self.pending.popleft(), time.perf_counter())
         await asyncio.sleep(seconds)
 
     async def phase(self, name: str) -> None:
@@ -194,6 +208,10 @@ class Load:
         self.is_closed_loop = False
 
 
+def _ignore(_: bytes) -> None:
+    """The answer says only what the stream says."""
+
+
 def _turn_of(message: PlayResponse, me: str) -> TurnView | None:
     """The turn that a message brings, if it is this player's."""
     if message.HasField("change"):
@@ -215,15 +233,13 @@ async def main(options: argparse.Namespace) -> None:
     # Sitting down is not measured, and takes its time while everyone does so at once.
     policy = CallPolicy(attempt_seconds=15.0)
     clients = [Client.connect(options.edge, policy=policy) for _ in range(options.connections)]
-    load = Load(clients, clients[0].service(options.operator, sys.stdin.readline().strip()), options)
+    wires = [await Wire.connect(options.edge.removeprefix("http://")) for _ in range(options.connections)]
+    load = Load(clients, wires, clients[0].service(options.operator, sys.stdin.readline().strip()), options)
     begun = time.monotonic()
     await load.seat_everyone()
     _say({"phase": "seated", "seconds": time.monotonic() - begun, "players": options.tables * options.seats})
     for name in options.phases.split(","):
         await load.phase(name)
-    for task in list(load.tasks):
-        task.cancel()
-    await asyncio.gather(*load.tasks, return_exceptions=True)
     for client in clients:
         await client.close()
 

@@ -37,11 +37,14 @@ class _Session(asyncpg.Connection):
         return ""
 
 
-async def open_pool(settings: ServiceSettings, *, min_size: int = 1, max_size: int | None = None) -> Pool:
+async def open_pool(
+    settings: ServiceSettings, *, min_size: int = 1, max_size: int | None = None, plans_once: bool = False
+) -> Pool:
     """Return an open pool; wait up to `startup_seconds` for a database that is not there yet.
 
     Its sessions end transactions that sit idle (`database_idle_in_transaction_ms`): a stalled process must not keep
-    the row locks that its successor waits for.
+    the row locks that its successor waits for. With `plans_once` a prepared statement is planned without a look at its
+    parameters, once: for a service whose statements have one good plan each, and are small beside their planning.
     """
     require_url(settings)
     most = max_size or settings.database_pool_max
@@ -51,7 +54,7 @@ async def open_pool(settings: ServiceSettings, *, min_size: int = 1, max_size: i
         max_size=most,
         timeout=CONNECT_TIMEOUT_SECONDS,
         command_timeout=COMMAND_TIMEOUT_SECONDS,
-        server_settings=session_settings(settings),
+        server_settings=session_settings(settings, plans_once=plans_once),
         connection_class=_Session,
     )
     await _until_up(pool, settings)
@@ -60,12 +63,13 @@ async def open_pool(settings: ServiceSettings, *, min_size: int = 1, max_size: i
     return pool
 
 
-def session_settings(settings: ServiceSettings) -> dict[str, str]:
-    """Return what every session of this service sets."""
+def session_settings(settings: ServiceSettings, *, plans_once: bool = False) -> dict[str, str]:
+    """Return what every session of this service sets; `plans_once` as for `open_pool`."""
     return {
         "application_name": f"cardroom-{settings.service}",
         "idle_in_transaction_session_timeout": str(settings.database_idle_in_transaction_ms),
         "jit": "off",
+        **({"plan_cache_mode": "force_generic_plan"} if plans_once else {}),
     }
 
 

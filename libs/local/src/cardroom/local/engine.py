@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import socket
+import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
@@ -71,6 +73,19 @@ async def chosen(settings: LocalSettings, progress: Progress) -> bool:
     return True
 
 
+async def shares_network() -> bool:
+    """Whether a container of the engine can listen on this machine's own loopback interface.
+
+    Not with an engine in a virtual machine, on another machine or in a user's own network namespace.
+    """
+    if sys.platform != "linux":
+        return False
+    name, system, security = (
+        await docker("info", "--format", "{{.Name}}\n{{.OperatingSystem}}\n{{json .SecurityOptions}}")
+    ).split("\n")
+    return name == socket.gethostname() and "Docker Desktop" not in system and "rootless" not in security
+
+
 async def _have(image: str, progress: Progress) -> None:
     try:
         await docker("image", "inspect", "--format", "{{.Id}}", image)
@@ -94,7 +109,9 @@ class Container:
         command: Sequence[str] = (),
         stop_signal: str = "SIGTERM",
     ) -> None:
-        """Describe it; `ports` maps ports on this machine to ports in the container."""
+        """Describe it; `ports` maps ports on this machine to ports in the container. With none it has no network of
+        its own: it listens on this machine's.
+        """
         self.name = f"{run.id}-{name}"
         self._image = image
         self._run = run
@@ -107,11 +124,13 @@ class Container:
     async def create(self) -> None:
         """Create and start it."""
         self._run.remember_containers()
-        options = ["--name", self.name, "--hostname", "cardroom", "--label", f"{runs.LABEL}={self._run.id}"]
+        options = ["--name", self.name, "--label", f"{runs.LABEL}={self._run.id}"]
         options += ["--mount", f"type=volume,destination={self._volume}", "--shm-size", "256m"]
         options += ["--stop-signal", self._stop_signal]
         for name, value in self._env.items():
             options += ["--env", f"{name}={value}"]
+        # A node of RabbitMQ finds its data by its host's name.
+        options += ["--hostname", "cardroom"] if self._ports else ["--network", "host"]
         for outside, inside in self._ports.items():
             options += ["--publish", f"127.0.0.1:{outside}:{inside}"]
         await docker("run", "--detach", *options, self._image, *self._command, seconds=120)

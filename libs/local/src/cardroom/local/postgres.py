@@ -87,17 +87,30 @@ class Postgres(ABC):
 class ContainerPostgres(Postgres):
     """Postgres in a container."""
 
-    def __init__(self, image: str, *, run: Run, durable: bool = True) -> None:
-        """Describe it; nothing starts yet."""
+    def __init__(self, image: str, *, run: Run, durable: bool = True, on_host_network: bool = False) -> None:
+        """Describe it; nothing starts yet.
+
+        `on_host_network`: it listens on this machine itself (`engine.shares_network`). A published port goes through a
+        proxy process of the engine, which takes as much of the machine as the statements themselves.
+        """
         super().__init__(durable=durable)
+        options = self._options
+        if on_host_network:
+            options += (f"port={self.port}", "listen_addresses=127.0.0.1")
         self._container = Container(
             "postgres",
             image,
             run=run,
-            env={"POSTGRES_USER": _USER, "POSTGRES_PASSWORD": self.password, "POSTGRES_DB": "postgres"},
-            ports={self.port: 5432},
+            env={
+                "POSTGRES_USER": _USER,
+                "POSTGRES_PASSWORD": self.password,
+                "POSTGRES_DB": "postgres",
+                # The image would trust whoever comes over the loopback interface, which here is the whole machine.
+                "POSTGRES_INITDB_ARGS": "--auth-host=scram-sha-256",
+            },
+            ports={} if on_host_network else {self.port: 5432},
             volume="/var/lib/postgresql/data",
-            command=["postgres", *(part for option in self._options for part in ("-c", option))],
+            command=["postgres", *(part for option in options for part in ("-c", option))],
             stop_signal=_FAST_SHUTDOWN.name,
         )
         self._created = False

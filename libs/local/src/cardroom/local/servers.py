@@ -16,7 +16,9 @@ async def choose(
     """Containers where an engine answers and has the images, local binaries otherwise; neither is started yet."""
     if await engine.chosen(settings, progress):
         return (
-            ContainerPostgres(settings.postgres_image, run=run, durable=durable),
+            ContainerPostgres(
+                settings.postgres_image, run=run, durable=durable, on_host_network=await engine.shares_network()
+            ),
             ContainerRabbitMQ(settings.rabbitmq_image, run=run),
         )
     return (

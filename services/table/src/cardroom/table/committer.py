@@ -40,7 +40,7 @@ class Committer:
         open_lane: Callable[[], CommitLane],
         on_commit: Callable[[], None],
         *,
-        lanes: int = 2,
+        lanes: int = 1,
         group_max: int = 128,
     ) -> None:
         self._open_lane = open_lane

@@ -31,7 +31,7 @@ class TableSettings(ServiceSettings):
     )
     lease_ttl_seconds: float = Field(default=3.0, gt=0, le=60, description="How long a silent owner keeps its shards.")
     lease_renew_seconds: float = Field(default=0.5, gt=0, le=20, description="How often leases are renewed.")
-    commit_lanes: int = Field(default=2, ge=1, le=8, description="How many groups of commits are under way at once.")
+    commit_lanes: int = Field(default=1, ge=1, le=8, description="How many groups of commits are under way at once.")
     commit_group_max: int = Field(default=128, ge=1, le=1000, description="Most commands committed together.")
     streams_max: int = Field(default=10_000, ge=1, description="Most player streams of this process.")
     streams_per_player_max: int = Field(default=4, ge=1, description="Most streams of one player at one table.")
