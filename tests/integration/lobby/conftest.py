@@ -142,8 +142,8 @@ async def module_database(postgres_url: str) -> AsyncIterator[str]:
     await conn.close()
 
 
-async def start(url: str, amqp_url: str, neighbours: Neighbours) -> Lobby:
-    """Start a lobby replica."""
+async def start(url: str, amqp_url: str, neighbours: Neighbours, **changes: Any) -> Lobby:
+    """Start a lobby replica, with these settings."""
     settings = LobbySettings(
         database_url=url,
         amqp_url=amqp_url,
@@ -152,6 +152,7 @@ async def start(url: str, amqp_url: str, neighbours: Neighbours) -> Lobby:
         table_address=neighbours.address,
         wallet_address=neighbours.address,
         clock_address=neighbours.address,
+        **changes,
     )
     verifier = TokenVerifier(settings, keys=KeySet([KEY]))
     app = await build(settings, channels=Channels(settings, token=lambda: "lobby"), verifier=verifier)

@@ -16,10 +16,11 @@ from cardroom.chassis.channels import Channels
 from cardroom.chassis.grpc_server import GrpcServer
 from cardroom.chassis.service import App
 from cardroom.contracts.lobby.v1 import lobby_pb2_grpc, waiting_pb2_grpc
-from cardroom.contracts.table.v1 import view_pb2
 from cardroom.lobby import events, waiting_api, watch_api
 from cardroom.lobby.api import LobbyAdminApi, LobbyApi
 from cardroom.lobby.board import Board
+from cardroom.lobby.demand import TablesByDemand
+from cardroom.lobby.demand_store import DemandStore
 from cardroom.lobby.domain.seating import Seating
 from cardroom.lobby.domain.tables import Table
 from cardroom.lobby.domain.topping_up import TopUp
@@ -30,7 +31,7 @@ from cardroom.lobby.offers import Offers
 from cardroom.lobby.quick_seat import QuickSeat
 from cardroom.lobby.saga import SeatingSaga, TableSaga
 from cardroom.lobby.seats import Seats
-from cardroom.lobby.settings import LobbySettings
+from cardroom.lobby.settings import GAMES_DEALT, LobbySettings
 from cardroom.lobby.store import SeatingStore, TableStore
 from cardroom.lobby.top_up_store import TopUpStore
 from cardroom.lobby.top_ups import TopUps, TopUpSaga
@@ -42,7 +43,6 @@ from cardroom.lobby.watch_api import WATCHERS, WatchApi
 
 PACKAGE: Final = "cardroom.lobby"
 HOUSEKEEPING_SECONDS: Final = 60.0
-GAMES: Final = frozenset({int(view_pb2.GAME_NO_LIMIT_HOLDEM)})
 
 UNFINISHED: Final = Gauge("cardroom_lobby_unfinished_errands", "Rows with work left, by kind.", ["kind"])
 
@@ -84,12 +84,13 @@ async def build(
     seating_saga.top_ups_are_over = top_ups.finish
     changes = events.TableChanges(tables, seatings, seating_errands, top_up_store, top_up_errands)
     bus.consume(events.QUEUE, events.BINDINGS, changes.handle, prefetch=60, batch_max=30, batch_wait_ms=50)
-    lists = WaitingLists(WaitingStore(pool), GAMES)
+    lists = WaitingLists(WaitingStore(pool), GAMES_DEALT)
     app.add_task("housekeeping", lambda: _keep_house(tables, seatings, top_up_store, lists))
+    _add_demand(app, settings, DemandStore(pool), table_errands)
     board = Board(tables)
-    offers, seats = Offers(tables, board, table_errands, GAMES), Seats(seatings, seating_errands)
+    offers, seats = Offers(tables, board, table_errands, GAMES_DEALT), Seats(seatings, seating_errands)
     seating_saga.rests, seats.serve_line = lists.wake, lists.serve
-    quick_seat = QuickSeat(pool, seatings, seats, GAMES)
+    quick_seat = QuickSeat(pool, seatings, seats, GAMES_DEALT)
     players = (
         LobbyApi(offers, _watch_api(app, settings, board), seats, quick_seat, top_ups),
         watch_api.add_to_server,
@@ -107,6 +108,17 @@ async def build(
     )
     app.add(GrpcServer(settings, [players, waiting_players, operators], app.add(verifier or TokenVerifier(settings))))
     return app
+
+
+def _add_demand(app: App, settings: LobbySettings, store: DemandStore, errands: Errands[Table]) -> None:
+    by_demand = TablesByDemand(
+        store,
+        settings.demands,
+        look_seconds=settings.demand_look_seconds,
+        patience_seconds=settings.demand_patience_seconds,
+    )
+    by_demand.changed = errands.wake
+    app.add_task("tables by demand", by_demand.run)
 
 
 def _watch_api(app: App, settings: LobbySettings, board: Board) -> WatchApi:

@@ -104,7 +104,8 @@ ON CONFLICT DO NOTHING
 RETURNING request_id
 """
 
-READ_OPEN_TABLE: Final = "SELECT * FROM tables WHERE table_id = $1 AND state = 'open'"
+# The table is not closed while somebody begins to wait for it; seats are taken there all the same.
+LOCK_TABLE_TO_WAIT_FOR: Final = "SELECT * FROM tables WHERE table_id = $1 AND state = 'open' FOR KEY SHARE"
 
 ANY_TABLE_AT: Final = """
 SELECT EXISTS (SELECT FROM tables t
@@ -204,7 +205,7 @@ FROM unnest($1::uuid[]) AS t (table_id)
 WAITING_FOR: Final = """
 SELECT count(DISTINCT player_id) FROM line
 WHERE game = $1 AND small_blind = $2 AND big_blind = $3 AND ante = $4
-  AND (seats = $5 OR table_id IS NULL AND 0 IN (seats, $5))
+  AND table_id IS NULL AND (seats = $5 OR 0 IN (seats, $5))
 """
 
 # --- housekeeping

@@ -81,9 +81,9 @@ async def expected_at(conn: Connection | Pool, table_ids: Iterable[str]) -> dict
 
 
 async def count_waiting_for(conn: Connection | Pool, wanted: Wanted) -> int:
-    """Return how many players wait for a seat at these stakes and have none in prospect, on whichever list.
+    """Return how many players wait for a seat at any table with these stakes and have none in prospect.
 
-    For whoever opens tables. Lists of tables count as well; so do lists that name no number of seats.
+    For whoever opens tables. Lists that name no number of seats count as well. Who waits for one table wants no other.
     """
     return int(await conn.fetchval(wsql.WAITING_FOR, *wanted.key))
 
@@ -219,7 +219,7 @@ class Told:
 
 async def _list_of(conn: Connection, ask: JoinRequest) -> Wanted | Refusal:
     if ask.table_id is not None:
-        row = await conn.fetchrow(wsql.READ_OPEN_TABLE, ask.table_id)
+        row = await conn.fetchrow(wsql.LOCK_TABLE_TO_WAIT_FOR, ask.table_id)
         return wanted_of(rows.stakes(row)) if row else refusals.table_unknown(ask.table_id)
     assert ask.wanted is not None, "the API refuses a request that names no list"
     if not await conn.fetchval(wsql.ANY_TABLE_AT, *ask.wanted.key):
