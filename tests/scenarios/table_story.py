@@ -171,6 +171,10 @@ class TableStory:
         self.room.online.discard(f"player {lost}")
         self.room.move()
 
+    def hand_is_void(self) -> None:
+        """'the hand cannot be completed': not even its turn can be ended, and recovery could not mend it."""
+        self.room.execute(commands.VoidHand())
+
     def passes(self, seconds: str) -> None:
         """'2.5 s pass': every timer that falls due in between fires in its moment."""
         self.room.pass_ms(round(float(seconds) * 1000))
@@ -287,6 +291,7 @@ STEPS: list[tuple[re.Pattern[str], Callable[..., None]]] = [
     (re.compile(r"(\d+) loses the connection"), TableStory.loses_connection),
     (re.compile(r"(\d+) is connected again"), TableStory.connects),
     (re.compile(r"the table moves to another owner(?: and (\d+) does not come along)?"), TableStory.moves),
+    (re.compile(r"the hand cannot be completed"), TableStory.hand_is_void),
     (re.compile(r"([\d.]+) s pass(?:es)?"), TableStory.passes),
     (re.compile(r"(\d+) hands? (?:are|is) folded"), TableStory.fold_hands),
     (re.compile(r"hand (\d+) is on"), TableStory.hand_is_on),

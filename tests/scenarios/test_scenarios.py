@@ -1,4 +1,4 @@
-"""Every scenario is a test, and every rule of §2 to §10 that a table can show has a scenario."""
+"""Every scenario is a test, and every rule of §2 to §10 and 14.4 that a table can show has a scenario."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ PROVED_ELSEWHERE = {
 NOT_DEALT_YET = {"8.8"}
 """High-low games (rule 14.1)."""
 LAST_RULES = {2: 6, 3: 8, 4: 4, 5: 9, 6: 2, 7: 2, 8: 8, 9: 7, 10: 6}
-ALL_RULES = {f"{section}.{rule}" for section, last in LAST_RULES.items() for rule in range(1, last + 1)}
+# Of §14 a table can show what happens to a hand that cannot be completed.
+ALL_RULES = {"14.4"} | {f"{section}.{rule}" for section, last in LAST_RULES.items() for rule in range(1, last + 1)}
 
 
 def _all() -> list[tuple[str, dict[str, Any]]]:

@@ -85,3 +85,8 @@ def test_joining_in_the_middle_of_a_street_the_next_wager_is_a_raise() -> None:
     narrator.lines(view, Update(4, [], is_snapshot=True))
     lines = told(narrator, acts(1, pb.ACTION_KIND_RAISE, street_total=30, added=30), view=view)
     assert lines == ["Ann raises to 30."]
+
+
+def test_14_4_a_void_hand_is_told_as_such() -> None:
+    lines = told(Narrator(), {"hand_ended": pb.HandEnded(hand_number=3, is_void=True)})
+    assert lines == ["The hand could not be completed and is void: every chip put in is back."]

@@ -98,6 +98,7 @@ class TableLife:
             cmd.EndSeating(seat.seating_id),
             cmd.SetTimeBank(seat.player_id, rng.randint(0, 30_000), seat.time_bank_generation + 1),
             cmd.RestartTurn(),
+            cmd.VoidHand(),
         ]
         return rng.choice(choices)
 

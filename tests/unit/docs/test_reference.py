@@ -25,6 +25,7 @@ def test_every_refusal_of_a_method_names_a_status_of_grpc() -> None:
         "ABORTED",
         "ALREADY_EXISTS",
         "FAILED_PRECONDITION",
+        "INTERNAL",
         "INVALID_ARGUMENT",
         "NOT_FOUND",
         "PERMISSION_DENIED",

@@ -40,6 +40,9 @@ def played() -> Driver:
             table.do(do.TakeOver())
             table.leave(table.turn.seat)
             table.seat(6, 500)
+        if number == 3:
+            table.act(*some_action(table.turn.view.legal, chance))
+            table.do(do.VoidHand())
         if number == 4:
             table.do(do.SetConnected(table.turn.player_id, False))
             table.absent(table.turn.seat)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import sys
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -16,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from cardroom.contracts.table.v1 import view_pb2 as pb
 from cardroom.table.domain import commands as do
+from cardroom.table.domain.decide import decide
 from cardroom.table.domain.deck import Deck
 from cardroom.table.domain.errors import PassedTurn, Refused
 from cardroom.table.domain.presence import due_ms
@@ -63,7 +65,7 @@ class TableLife(RuleBasedStateMachine):
         stakes.seats = players + free
         self.chance = random.Random(0)
         self.ids = 0
-        self.done: list[do.Command] = []
+        self.done: list[tuple[do.Command, Any]] = []
         room = self.room = Room(
             do.OpenTable("table", "Table", stakes, do.Pace()),
             lambda: Deck.shuffled(self.chance.randrange),
@@ -81,7 +83,7 @@ class TableLife(RuleBasedStateMachine):
     def note(self, one: Committed) -> None:
         """Remember what could be sent again."""
         if isinstance(one.command, REPEATABLE):
-            self.done = [*self.done[-8:], one.command]
+            self.done = [*self.done[-8:], (one.command, one.decision.answer)]
 
     def new_id(self, what: str) -> str:
         self.ids += 1
@@ -213,8 +215,13 @@ class TableLife(RuleBasedStateMachine):
             self.room.connect(seat.player_id, seat.player_id not in self.room.online)
 
     @precondition(occupied)
-    @rule(who=WHO, amount=st.sampled_from([500, 1, 40, MOST, 3 * MOST]), twice=st.booleans(), so=MEANWHILE)
-    def tops_up(self, who: int, amount: int, twice: bool, so: So) -> None:
+    @rule(
+        who=WHO,
+        amount=st.sampled_from([500, 1, 40, MOST, 3 * MOST]),
+        then=st.sampled_from(["plays on", "asks again", "leaves"]),
+        so=MEANWHILE,
+    )
+    def tops_up(self, who: int, amount: int, then: str, so: So) -> None:
         self.meanwhile(so)
         seat = self.one_of_them(who)
         if seat is None:
@@ -224,8 +231,11 @@ class TableLife(RuleBasedStateMachine):
             with pytest.raises(Refused, match="one at a time"):
                 self.room.execute(command)
             return
-        for _ in range(1 + twice):
+        self.room.execute(command)
+        if then == "asks again":
             self.room.execute(command)
+        elif then == "leaves":
+            self.room.execute(do.EndSeating(seat.seating_id))
 
     @precondition(lambda self: self.running() or self.due())
     @rule(
@@ -276,10 +286,15 @@ class TableLife(RuleBasedStateMachine):
         assert not self.running() or self.room.state.hand_number != number, "the hand does not end"
 
     @precondition(occupied)
-    @rule(who=WHO, ms=st.sampled_from([0, 1, 250]), so=MEANWHILE)
-    def the_clock_comes_too_early(self, who: int, ms: int, so: So) -> None:
-        """9.7, 9.5, 10.2: the table does not take the clock's word for it."""
+    @rule(who=WHO, firings=st.integers(0, 2), ms=st.sampled_from([0, 1, 250]), so=MEANWHILE)
+    def the_clock_comes_too_early(self, who: int, firings: int, ms: int, so: So) -> None:
+        """9.7, 9.5, 10.2: the table does not take the clock's word for it, a moment before the time either."""
         self.meanwhile(so)
+        for firing in range(firings):
+            self.room.pass_ms(1 if firing else 0)
+            fires_at = self.room.timer.fire_at_ms
+            if fires_at is not None:
+                self.room.pass_ms(max(0, fires_at - self.room.now_ms - 1))
         state, now, seat = self.room.state, self.room.now_ms, self.one_of_them(who)
         early: list[do.Command] = []
         if state.turn is not None and now < (state.turn.bank_deadline_ms or state.turn.base_deadline_ms) + 250 - ms:
@@ -296,6 +311,22 @@ class TableLife(RuleBasedStateMachine):
     def the_owner_changes(self, so: So) -> None:
         self.meanwhile(so)
         self.room.move()
+
+    @rule(is_lost=st.booleans(), so=MEANWHILE)
+    def the_hand_cannot_be_completed(self, is_lost: bool, so: So) -> None:
+        """14.4: it is void, whether the owner still knows it or a new one finds it in pieces."""
+        self.meanwhile(so)
+        if not self.running():
+            return
+        known, salvaged = self.room.state, self.room.salvaged()
+        from_known, from_salvaged = (decide(one, do.VoidHand(), self.room.now_ms).state for one in (known, salvaged))
+        assert from_salvaged.timing_generation >= from_known.timing_generation
+        if is_lost:
+            self.room.state = salvaged
+            self.room.state.answered = known.answered
+        self.room.execute(do.VoidHand())
+        from_salvaged.timing_generation, from_salvaged.answered = from_known.timing_generation, from_known.answered
+        assert from_salvaged == from_known
 
     @precondition(lambda self: not self.room.clock_is_away)
     @rule(so=MEANWHILE)
@@ -322,14 +353,17 @@ class TableLife(RuleBasedStateMachine):
     def something_is_sent_again(self, which: int, so: So) -> None:
         """Whatever a network repeats: it changes nothing, and who asked gets an answer."""
         self.meanwhile(so)
-        command = self.done[-1 - which % len(self.done)]
+        command, first = self.done[-1 - which % len(self.done)]
         state = self.room.state
         try:
-            self.room.execute(command)
+            answer = self.room.execute(command)
+            assert not isinstance(command, do.Act | do.EndSeating) or answer == first or first is None
         except Refused as refused:
             assert refused.reason in {"SEATING_OVER", "TOO_EARLY"}  # noqa: PT017
         except PassedTurn:
+            # Answers of earlier hands are looked up in the log.
             assert isinstance(command, do.Act)
+            assert command.token.hand_number < state.hand_number
         assert self.room.state.version == state.version, f"{command} came twice and counted twice"
 
     @invariant()

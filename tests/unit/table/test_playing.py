@@ -8,6 +8,7 @@ from cardroom.contracts.table.v1 import view_pb2 as view
 from cardroom.table.domain import commands as do
 from cardroom.table.domain.commands import Token
 from cardroom.table.domain.errors import PassedTurn, Refused
+from cardroom.table.domain.view import public_view
 from tests.unit.table.driver import CALL, CHECK, FOLD, RAISE, Driver, only, player_id, told
 
 
@@ -156,6 +157,23 @@ def test_9_1_the_bank_is_seen_to_run_and_puts_the_timeout_off(table: Driver) -> 
     assert refusal(table, do.EndTurn(turn.token, generation)).reason == "TOO_EARLY"
     table.now = deadline + 250
     assert table.do(do.EndTurn(turn.token, generation)).answer is False
+
+
+def test_9_1_everyone_sees_in_the_turn_what_the_bank_holds_until_it_runs(table: Driver) -> None:
+    table.do(do.SetTimeBank(table.turn.player_id, 25_000, 1))
+    assert table.turn.view.time_bank_left_ms == 25_000
+    assert public_view(table.state).hand.turn.time_bank_left_ms == 25_000
+    turn = table.turn
+    table.do(do.StartTimeBank(turn.token, table.state.timing_generation, turn.base_deadline_ms + 25_000))
+    table.do(do.SetTimeBank(turn.player_id, 30_000, 2))
+    assert table.turn.view.time_bank_left_ms == 25_000
+    assert table.turn.bank_deadline_ms == turn.base_deadline_ms + 25_000
+
+
+def test_9_1_another_players_bank_is_not_the_actors(table: Driver) -> None:
+    other = next(seat.player_id for number, seat in table.state.seats.items() if number != table.turn.seat)
+    table.do(do.SetTimeBank(other, 25_000, 1))
+    assert table.turn.view.time_bank_left_ms == 30_000
 
 
 def test_9_4_two_timeouts_in_a_row_sit_the_player_out_and_play_the_rest_at_once() -> None:

@@ -59,5 +59,5 @@ def test_there_is_a_record_with_every_kind_of_command_that_happens_at_an_open_ta
     kinds = {type(entry.command).__name__ for path in RECORDS for entry in record.entries(json.loads(path.read_text()))}
     assert kinds == {
         *("OpenTable", "SeatPlayer", "EndSeating", "SetTimeBank", "DealHand", "Act", "StartTimeBank", "EndTurn"),
-        *("RestartTurn", "SitOut", "ComeBack", "SetConnected", "JudgeAbsence", "TakeOver", "TopUp"),
+        *("RestartTurn", "SitOut", "ComeBack", "SetConnected", "JudgeAbsence", "TakeOver", "TopUp", "VoidHand"),
     }

@@ -30,6 +30,7 @@ COMMANDS: list[do.Command] = [
     do.SetConnected(player_id(1), False),
     do.JudgeAbsence(player_id(1), 12, True),
     do.TakeOver(),
+    do.VoidHand(),
     do.TopUp("s", "t", 500),
 ]
 

@@ -96,6 +96,9 @@ class Banks:
             assert 0 <= room.bank(player).left_ms <= FULL_MS, "9.2: a bank within 0 and full"
             if not room.clock_is_away:
                 assert room.bank(player).left_ms == account.left_ms, f"9.2: the bank of {player}"
+        turn = room.state.turn
+        if turn is not None and not turn.bank_deadline_ms and not room.clock_is_away:
+            assert turn.view.time_bank_left_ms == self.of(turn.player_id).left_ms, "9.1: everyone sees the bank"
         for seat in room.state.seats.values():
             assert 0 <= seat.time_bank_ms <= FULL_MS
             if not room.clock_is_away:

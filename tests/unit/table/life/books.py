@@ -64,6 +64,8 @@ class Books:
         self.settled += 1
         assert settlement.hand_number == self.settled, "each hand is settled once, in order"
         assert sum(change.delta for change in settlement.deltas) == 0, "1.3: a hand makes no chips and loses none"
+        if isinstance(one.command, do.VoidHand):
+            assert not any(change.delta for change in settlement.deltas), "14.4: every chip put in goes back"
         stays = {seat.player_id: seat.seating_id for seat in one.before.seats.values()}
         for change in settlement.deltas:
             stay = stays[change.player_id]

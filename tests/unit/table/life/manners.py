@@ -68,7 +68,8 @@ class Manners:
         elif kind == "stack_changed" and one.before.seats[event.stack_changed.seat].is_out_of_chips:
             self.timeouts[one.before.seats[event.stack_changed.seat].player_id] = 0
         elif kind == "hand_ended":
-            assert self.asked is None, "a hand ends when nobody is asked"
+            assert self.asked is None or event.hand_ended.is_void, "a hand ends when nobody is asked"
+            self.asked = None
             self.at_once.clear()
 
     def _ask(self, one: Committed, turn: pb.TurnView) -> None:

@@ -24,6 +24,7 @@ from cardroom.table.domain.deck import Deck
 from cardroom.table.domain.errors import RefusalKind, Refused
 from cardroom.table.domain.presence import due_ms
 from cardroom.table.domain.replay import Entry, replay
+from cardroom.table.domain.salvage import salvage
 from cardroom.table.domain.state import Seat, TableState
 from cardroom.table.domain.step import Decision, EndedSeating, ToppedUp
 from cardroom.table.writes import HandRow, LogRow, Write, written
@@ -126,22 +127,30 @@ class Room:
         self._ended |= {one.seating_id: one for one in write.ended}
         self._topped_up |= {one.top_up_id: one for one in write.topped_up}
 
-    def rebuilt(self) -> TableState:
-        """The table as a new owner finds it."""
-        hand, deck = self._hand, None
-        if hand is not None and hand.deck is not None:
-            deck = self._box.open(hand.deck, hand.deck_key or "", self.state.table_id, hand.hand_number)
-        entries = [
+    def _entries(self) -> list[Entry]:
+        return [
             Entry(
                 row.version, row.occurred_ms, records.unpack_command(row.command), LoggedChange.FromString(row.change)
             )
             for row in self._log
         ]
-        state = replay(records.unpack_table(self._snapshot), entries, lambda _: deck)
+
+    def rebuilt(self) -> TableState:
+        """The table as a new owner finds it."""
+        hand, deck = self._hand, None
+        if hand is not None and hand.deck is not None:
+            deck = self._box.open(hand.deck, hand.deck_key or "", self.state.table_id, hand.hand_number)
+        state = replay(records.unpack_table(self._snapshot), self._entries(), lambda _: deck)
         assert state is not None
         if state.hand is None:
             # Answers of hands that are over are looked up in the log.
             state.answered = self.state.answered
+        return state
+
+    def salvaged(self) -> TableState:
+        """The table as a new owner finds it who cannot decide its hand again."""
+        state = salvage(records.unpack_table(self._snapshot), self._entries())
+        assert state is not None, "a hand is on"
         return state
 
     # What players and owners do

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from cardroom.contracts.table.v1 import view_pb2 as pb
 from cardroom.table.domain.state import TableState
 from cardroom.table.domain.view import public_view
@@ -18,13 +20,19 @@ class Rounds:
         self.button = self.small_due = self.big = 0
         self.last_payer = ""
         self.was_heads_up = False
+        self.before: dict[str, Any] = {}
 
     def saw(self, one: Committed) -> None:
         """A hand begins: everything about its places follows from the one before."""
         for event in one.decision.events:
             if event.HasField("hand_started"):
+                self.before = {name: value for name, value in vars(self).items() if name != "before"}
+                self.owes = dict(self.owes)
                 self._hand(one.before, event.hand_started)
                 self._posts(one, event.hand_started)
+            if event.HasField("hand_ended") and event.hand_ended.is_void:
+                # 14.4: as if it had not been dealt.
+                vars(self).update(self.before)
 
     def _hand(self, before: TableState, hand: pb.HandStarted) -> None:
         stays = {number: seat.seating_id for number, seat in before.seats.items()}

@@ -167,10 +167,27 @@ def _pot_awarded(view: PublicView, event: PotAwarded) -> None:
 def _hand_ended(view: PublicView, event: HandEnded) -> None:
     view.hand.ClearField("turn")
     view.hand.is_over = True
+    if event.is_void:
+        _void_hand(view.hand)
     for outcome in event.outcomes:
         seat = _set_stack(view, outcome.seat, outcome.stack)
-        if seat is not None:
+        if seat is not None and not event.is_void:
             _judge_all_in(view, seat)
+
+
+def _void_hand(hand: HandView) -> None:
+    """Nothing stays of it but its number, who was dealt in, and where button and blinds were (rule 14.4)."""
+    hand.CopyFrom(
+        HandView(
+            hand_number=hand.hand_number,
+            button_seat=hand.button_seat,
+            small_blind_seat=hand.small_blind_seat,
+            big_blind_seat=hand.big_blind_seat,
+            players=[HandPlayer(seat=player.seat) for player in hand.players],
+            is_over=True,
+            is_void=True,
+        )
+    )
 
 
 def _time_bank_started(view: PublicView, event: TimeBankStarted) -> None:
@@ -182,6 +199,9 @@ def _time_bank_changed(view: PublicView, event: TimeBankChanged) -> None:
     seat = seat_of(view, event.seat)
     if seat is not None:
         seat.time_bank_left_ms = event.time_bank_left_ms
+    turn = view.hand.turn
+    if view.hand.HasField("turn") and turn.seat == event.seat and not turn.HasField("bank_deadline"):
+        turn.time_bank_left_ms = event.time_bank_left_ms
 
 
 def _player_seated(view: PublicView, event: PlayerSeated) -> None:

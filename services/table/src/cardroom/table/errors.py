@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import grpc
+
 from cardroom.chassis.errors import (
     AlreadyExists,
     CardroomError,
@@ -15,6 +17,7 @@ from cardroom.chassis.errors import (
 from cardroom.table.domain.errors import RefusalKind, Refused
 
 __all__ = [
+    "CommandBroken",
     "DeckUnreadable",
     "NotOwner",
     "OutcomeUnknown",
@@ -61,6 +64,14 @@ class TableStopped(Unavailable):
 
     def __init__(self, table_id: str) -> None:
         super().__init__("TABLE_STOPPED", f"table {table_id} has stopped and is being looked at: try again later")
+
+
+class CommandBroken(CardroomError):
+    """A command ran into a fault of ours, again when the table had been read anew. Nothing changed."""
+
+    def __init__(self, table_id: str) -> None:
+        text = f"a fault of ours keeps table {table_id} from doing that, and nothing has changed: do something else"
+        super().__init__(grpc.StatusCode.INTERNAL, "COMMAND_BROKEN", text)
 
 
 class TableMoving(Unavailable):

@@ -10,6 +10,7 @@ from cardroom.chassis import logs
 from cardroom.chassis.errors import LeaseLost, PermissionDenied
 from cardroom.contracts.table.v1.view_pb2 import ActionCause
 from cardroom.table import metrics
+from cardroom.table.domain.commands import Command, EndSeating
 from cardroom.table.domain.state import TableState
 from cardroom.table.domain.step import Decision
 from cardroom.table.errors import OutcomeUnknown, TableBusy, TableMoving, TableStopped, WriteRefused
@@ -28,6 +29,7 @@ class LiveTable:
     __slots__ = (
         "_lock",
         "_waiting",
+        "broke_at",
         "epoch",
         "feed",
         "is_gone",
@@ -51,6 +53,8 @@ class LiveTable:
         self.must_take_over = True
         """Nothing was written yet that tells of the owner here."""
         self.is_stopped = False
+        self.broke_at = -1
+        """The version at which a command broke something, and the table was read anew because of it."""
         self.is_gone = False
         """Another replica owns the table, or will."""
         self.feed = Feed()
@@ -76,11 +80,12 @@ class LiveTable:
         """Whether nothing runs or waits here, and nobody watches."""
         return not self._waiting and not self._lock.locked() and not self.feed.streams
 
-    def require(self) -> None:
-        """Raise unless commands can be decided here."""
+    def require(self, command: Command | None = None) -> None:
+        """Raise unless commands, or this one, can be decided here. A stopped table still lets its players go."""
         if self.is_gone:
             raise TableMoving(self.table_id)
-        if self.is_stopped:
+        is_at_rest = self.state is not None and self.state.hand is None
+        if self.is_stopped and not (is_at_rest and isinstance(command, EndSeating)):
             raise TableStopped(self.table_id)
 
     def stand_still(self, why: str) -> None:
@@ -89,6 +94,29 @@ class LiveTable:
         metrics.STOPPED.inc()
         log.error("a table has stopped", table_id=self.table_id, why=why)
         self.feed.end(TableStopped(self.table_id))
+
+    def salvaged(self, decision: Decision, done: asyncio.Future[Any]) -> Callable[[Exception | None], None]:
+        """What to do once the outcome is known of the commit that makes the hand of a table that is loaded void.
+
+        Until then nobody sees the table, nor decides anything on it.
+        """
+
+        def outcome(error: Exception | None) -> None:
+            try:
+                if error is None:
+                    self.loaded(decision.state)
+                    metrics.VOID.inc()
+                elif isinstance(error, LeaseLost):
+                    self.leave()
+                if not done.done():
+                    if error is None:
+                        done.set_result(decision.state)
+                    else:
+                        done.set_exception(error)
+            finally:
+                self.end_turn()
+
+        return outcome
 
     def loaded(self, state: TableState | None) -> None:
         """Take a state that was read from the database. Streams that missed something start anew."""
@@ -147,7 +175,9 @@ class LiveTable:
         for event in decision.events:
             if event.HasField("action_taken"):
                 _TAKEN[event.action_taken.cause].inc()
-        if decision.ends_hand:
+        if decision.voids_hand:
+            metrics.VOID.inc()
+        elif decision.ends_hand:
             metrics.HANDS.inc()
 
     def _dismiss(self, state: TableState) -> None:

@@ -54,6 +54,8 @@ def pack_command(command: do.Command) -> bytes:
             logged.restart_turn.SetInParent()
         case do.TakeOver():
             logged.take_over.SetInParent()
+        case do.VoidHand():
+            logged.void_hand.SetInParent()
         case do.SetTimeBank(player_id, left_ms, generation):
             logged.set_time_bank.CopyFrom(
                 pb.LoggedSetTimeBank(player_id=player_id, left_ms=left_ms, generation=generation)
@@ -119,6 +121,7 @@ _UNPACK: Final[dict[str, Any]] = {
     "set_connected": lambda m: do.SetConnected(m.player_id, m.connected),
     "judge_absence": lambda m: do.JudgeAbsence(m.player_id, m.generation, m.is_present),
     "take_over": lambda _: do.TakeOver(),
+    "void_hand": lambda _: do.VoidHand(),
 }
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from cardroom.chassis import logs
 from cardroom.contracts.table.v1.storage_pb2 import LoggedChange
-from cardroom.engine import EngineError
 from cardroom.table import metrics, records
 from cardroom.table.deckbox import DeckBox
 from cardroom.table.domain.deck import Deck
 from cardroom.table.domain.errors import InvariantBroken, ReplayMismatch
 from cardroom.table.domain.replay import Entry, replay
+from cardroom.table.domain.salvage import salvage
 from cardroom.table.domain.state import TableState
 from cardroom.table.errors import DeckUnreadable
 from cardroom.table.store import Store, StoredTable
@@ -29,6 +29,11 @@ class Recovered:
     state: TableState | None
     epoch: int
     """The epoch of the last command in the log, 0 where the snapshot is the last."""
+    must_void: bool = False
+    """Its hand cannot be decided again: `state` is only good for making the hand void (rule 14.4)."""
+
+
+_WITHOUT_CARDS = (ReplayMismatch, InvariantBroken, DeckUnreadable, ValueError)
 
 
 class Recovery:
@@ -47,27 +52,38 @@ class Recovery:
     def _recover(self, table: StoredTable) -> Recovered:
         epoch = table.log[-1].epoch if table.log else 0
         try:
-            entries = [
-                Entry(
-                    row.version,
-                    row.occurred_ms,
-                    records.unpack_command(row.command),
-                    LoggedChange.FromString(row.change),
-                )
-                for row in table.log
-            ]
             deck = self._deck(table)
             state = replay(
-                records.unpack_table(table.snapshot), entries, lambda hand: deck if hand == table.hand_number else None
+                records.unpack_table(table.snapshot),
+                _entries(table),
+                lambda hand: deck if hand == table.hand_number else None,
             )
-        except (ReplayMismatch, InvariantBroken, DeckUnreadable, EngineError, ValueError) as error:
-            # An engine's text could name a card, so of those only the kind is told.
-            why = type(error).__name__ if isinstance(error, EngineError) else str(error)
-            log.error("a table cannot be recovered", table_id=table.table_id, why=why)  # noqa: TRY400
-            return Recovered(None, epoch)
+        except Exception as error:
+            log.error("a table cannot be recovered", table_id=table.table_id, why=_why(error))  # noqa: TRY400
+            return Recovered(self._salvaged(table), epoch, must_void=True)
         return Recovered(state, epoch)
+
+    def _salvaged(self, table: StoredTable) -> TableState | None:
+        """All but the running hand, or None where even that is lost."""
+        try:
+            return salvage(records.unpack_table(table.snapshot), _entries(table))
+        except Exception as error:
+            log.error("a table cannot be salvaged either", table_id=table.table_id, why=_why(error))  # noqa: TRY400
+            return None
 
     def _deck(self, table: StoredTable) -> Deck | None:
         if table.hand_number is None or table.deck is None or table.deck_key is None:
             return None
         return self._box.open(table.deck, table.deck_key, table.table_id, table.hand_number)
+
+
+def _entries(table: StoredTable) -> list[Entry]:
+    return [
+        Entry(row.version, row.occurred_ms, records.unpack_command(row.command), LoggedChange.FromString(row.change))
+        for row in table.log
+    ]
+
+
+def _why(error: Exception) -> str:
+    """What went wrong. Texts of the engine could name a card, so of most errors only the kind is told."""
+    return str(error) if type(error) in _WITHOUT_CARDS else type(error).__name__

@@ -9,13 +9,12 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, get_args
 
-from cardroom.chassis import telemetry
+from cardroom.chassis import logs, telemetry
 from cardroom.chassis.errors import CardroomError, LeaseLost
 from cardroom.chassis.leases import LeaseKeeper
 from cardroom.contracts.table.v1.storage_pb2 import LoggedChange
 from cardroom.contracts.table.v1.table_pb2 import ActResponse
 from cardroom.contracts.table.v1.view_pb2 import TurnToken
-from cardroom.engine import EngineError
 from cardroom.table import metrics, records
 from cardroom.table.committer import Committer
 from cardroom.table.deckbox import DeckBox
@@ -24,12 +23,14 @@ from cardroom.table.domain.commands import (
     Command,
     DealHand,
     EndSeating,
+    EndTurn,
     JudgeAbsence,
     OpenTable,
     RestartTurn,
     SeatPlayer,
     TakeOver,
     TopUp,
+    VoidHand,
 )
 from cardroom.table.domain.decide import decide, opened
 from cardroom.table.domain.deck import Deck
@@ -37,7 +38,15 @@ from cardroom.table.domain.errors import InvariantBroken, PassedTurn, RefusalKin
 from cardroom.table.domain.presence import due_ms
 from cardroom.table.domain.state import TableState
 from cardroom.table.domain.step import Decision, EndedSeating, ToppedUp
-from cardroom.table.errors import OutcomeUnknown, TableMoving, TableStopped, TableUnknown, WriteRefused, to_cardroom
+from cardroom.table.errors import (
+    CommandBroken,
+    OutcomeUnknown,
+    TableMoving,
+    TableStopped,
+    TableUnknown,
+    WriteRefused,
+    to_cardroom,
+)
 from cardroom.table.livetable import LiveTable
 from cardroom.table.recovery import Recovered, Recovery
 from cardroom.table.store import Store
@@ -48,6 +57,10 @@ __all__ = ["SHARDS", "Tables", "shard_of"]
 SHARDS: Final = 256
 TRIES: Final = 3
 OVERDUE_MS: Final = 30_000
+
+log = logs.get("tables")
+
+Settle = Callable[[Decision, "asyncio.Future[Any]"], Callable[[Exception | None], None]]
 
 _DECIDED: Final = {kind: metrics.COMMANDS.labels(kind.__name__) for kind in get_args(Command)}
 
@@ -153,12 +166,12 @@ class Tables:
             raise TableUnknown(table_id)
         return live
 
-    async def _ready(self, table_id: str) -> LiveTable:
+    async def _ready(self, table_id: str, command: Command | None = None) -> LiveTable:
         live = self._here(table_id)
         if live.must_load:
             loading = self._loads.get(table_id) or self._start_load(live, None)
             await asyncio.shield(loading)
-        live.require()
+        live.require(command)
         return live
 
     def _start_load(self, live: LiveTable, recovered: Recovered | None) -> asyncio.Task[None]:
@@ -170,18 +183,28 @@ class Tables:
 
     async def _load(self, live: LiveTable, recovered: Recovered | None) -> None:
         await live.take_turn()
+        voiding: asyncio.Future[Any] | None = None
         try:
             if not live.must_load or live.is_gone:
                 return
             if recovered is None:
                 recovered = (await self._recovery.load([live.table_id])).get(live.table_id)
-            if recovered is not None and recovered.state is None:
+            state = None if recovered is None else recovered.state
+            if recovered is not None and state is None:
                 live.stand_still("it could not be recovered")
                 return
-            state = None if recovered is None else recovered.state
-            live.loaded(state)
+            if recovered is not None and state is not None and recovered.must_void:
+                voiding = self._submit(*self._void(live, state), live.salvaged)
+            else:
+                live.loaded(state)
         finally:
-            live.end_turn()
+            if voiding is None:
+                live.end_turn()
+        if voiding is not None:
+            try:
+                state = await voiding
+            except LeaseLost as error:
+                raise TableMoving(live.table_id) from error
         if recovered is not None and state is not None:
             await self._take_over(live, state, recovered.epoch)
 
@@ -193,6 +216,8 @@ class Tables:
             except WriteRefused as error:
                 # A commit that was in doubt came through after the table was read: it is read again.
                 raise OutcomeUnknown("the table was written since it was read") from error
+            except CommandBroken:
+                pass  # the hand still ends, by its clock
         live.must_take_over = False
 
     def forget(self, table_id: str) -> None:
@@ -242,7 +267,7 @@ class Tables:
         for attempt in range(1, TRIES + 1):
             live = None
             try:
-                live = await self._ready(table_id)
+                live = await self._ready(table_id, command)
                 return await self._run(live, command)
             except PassedTurn as passed:
                 return await self._first_answer(table_id, command, passed)
@@ -262,7 +287,7 @@ class Tables:
         await live.take_turn()
         is_handed_over = False
         try:
-            live.require()
+            live.require(command)
             if live.must_load:
                 raise OutcomeUnknown("the command before this one failed")
             if only_while is not None and live.state is not only_while:
@@ -273,9 +298,8 @@ class Tables:
             decision, write = self._decide(live, command)
             if write is None:
                 return decision.answer
-            done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
             with telemetry.span("table.commit", version=decision.state.version):
-                self._committer.submit(write, live.settle(decision, done))
+                done = self._submit(decision, write, live.settle)
                 is_handed_over = True
                 return await done
         except LeaseLost as error:
@@ -295,16 +319,58 @@ class Tables:
         try:
             with telemetry.span("table.decide", command=type(command).__name__):
                 decision = decide(state, command, now, deck)
-        except (InvariantBroken, EngineError, AssertionError) as error:
-            # An engine's text could name a card.
-            live.stand_still(str(error) if isinstance(error, InvariantBroken) else type(error).__name__)
-            raise TableStopped(live.table_id) from None
-        if not decision.changes:
-            return decision, None
+            if not decision.changes:
+                return decision, None
+            write = self._written(live, state, decision, command, now)
+        except (Refused, PassedTurn):
+            raise
+        except Exception as error:  # noqa: BLE001,RUF100 - whatever it is, the table's players must get their chips back
+            return self._broken(live, state, command, error)
         _DECIDED[type(command)].inc()
-        return decision, written(
-            state, decision, command, shard=live.shard, epoch=live.epoch, now_ms=now, box=self._box
-        )
+        return decision, write
+
+    def _written(self, live: LiveTable, state: TableState, decision: Decision, command: Command, now: int) -> Write:
+        return written(state, decision, command, shard=live.shard, epoch=live.epoch, now_ms=now, box=self._box)
+
+    def _submit(self, decision: Decision, write: Write, settle: Settle) -> asyncio.Future[Any]:
+        """Commit a decision. `settle` ends the table's turn."""
+        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._committer.submit(write, settle(decision, done))
+        return done
+
+    def _broken(self, live: LiveTable, state: TableState, command: Command, error: Exception) -> tuple[Decision, Write]:
+        """A command broke what must hold, and nothing of it is kept.
+
+        Memory may be to blame, so the table is read anew and the command decided again, once. If that does not mend it,
+        a hand is void when not even the end of a turn can be decided (14.4), and a table where no hand can be dealt
+        stands still. Whatever else breaks, the table goes on.
+        """
+        # An engine's text could name a card.
+        why = str(error) if isinstance(error, InvariantBroken) else type(error).__name__
+        kind = type(command).__name__
+        if live.broke_at != state.version:
+            live.broke_at, live.must_load = state.version, True
+            log.error("a command broke a table: it is read anew", table_id=live.table_id, command=kind, why=why)
+            raise OutcomeUnknown("the table is read anew") from None
+        if isinstance(command, EndTurn) and state.hand is not None:
+            return self._void(live, state)
+        if isinstance(command, DealHand):
+            live.stand_still(why)
+            raise TableStopped(live.table_id) from None
+        log.error("a command breaks a table", table_id=live.table_id, command=kind, why=why)
+        raise CommandBroken(live.table_id) from None
+
+    def _void(self, live: LiveTable, state: TableState) -> tuple[Decision, Write]:
+        """The hand cannot be completed and is void (14.4)."""
+        command, now = VoidHand(), self._clock()
+        try:
+            decision = decide(state, command, now)
+            write = self._written(live, state, decision, command, now)
+        except Exception as error:  # noqa: BLE001,RUF100 - nothing is left to try
+            live.stand_still(f"its hand could not even be void: {type(error).__name__}")
+            raise TableStopped(live.table_id) from None
+        log.error("a hand is void", table_id=live.table_id, hand_number=state.hand_number)
+        return decision, write
 
     async def _past(self, live: LiveTable, command: Command) -> EndedSeating | ToppedUp | None:
         """How the stay or top-up that a command is about ended, if it did. Such are not in memory."""

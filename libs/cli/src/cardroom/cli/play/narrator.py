@@ -66,6 +66,8 @@ class Narrator:
         elif kind == "street_dealt":
             self._has_wager = False
             yield f"{STREETS.get(event.street_dealt.street, '')}: {pretty(event.street_dealt.cards)}"
+        elif kind == "hand_ended" and event.hand_ended.is_void:
+            yield "The hand could not be completed and is void: every chip put in is back."
         elif kind == "hand_ended" and not event.hand_ended.had_showdown:
             yield "The hand is over."
         else:

@@ -29,6 +29,7 @@ __all__ = [
     "TakeOver",
     "Token",
     "TopUp",
+    "VoidHand",
 ]
 
 
@@ -192,6 +193,11 @@ class RestartTurn:
     """The clock has forgotten what the table waits for: the turn, or the pause before a deal, begins anew."""
 
 
+@dataclass(frozen=True, slots=True)
+class VoidHand:
+    """The running hand cannot be completed, and recovery could not mend it: every chip put in goes back (14.4)."""
+
+
 Command = (
     OpenTable
     | CloseTable
@@ -209,4 +215,5 @@ Command = (
     | JudgeAbsence
     | TakeOver
     | RestartTurn
+    | VoidHand
 )

@@ -14,9 +14,10 @@ from cardroom.engine.games import Game
 from cardroom.table.domain import hand_events, playing
 from cardroom.table.domain.commands import DealHand
 from cardroom.table.domain.errors import InvariantBroken
+from cardroom.table.domain.state import TableState
 from cardroom.table.domain.step import Step
 
-__all__ = ["GAMES", "deal_hand"]
+__all__ = ["GAMES", "deal_hand", "plan_hand"]
 
 GAMES: Final = {
     pb.GAME_NO_LIMIT_HOLDEM: Game.NO_LIMIT_HOLDEM,
@@ -24,16 +25,21 @@ GAMES: Final = {
 }
 
 
+def plan_hand(state: TableState, command: DealHand) -> DealPlan | None:
+    """Where button and blinds are in the hand that is due, and who is dealt in (§3); None when too few can play."""
+    return next_positions(
+        state.positions,
+        {number: seat.can_play for number, seat in state.seats.items()},
+        draw=lambda count: command.button_draw % count,
+    )
+
+
 def deal_hand(step: Step, command: DealHand) -> bool:
     """The pause is over: deal if at least two can play (2.4). Answers whether the call was stale."""
     state = step.state
     if state.hand is not None or not state.next_deal_ms or state.timing_generation != command.generation:
         return True
-    plan = next_positions(
-        state.positions,
-        {number: seat.can_play for number, seat in state.seats.items()},
-        draw=lambda count: command.button_draw % count,
-    )
+    plan = plan_hand(state, command)
     if plan is None:
         raise InvariantBroken("a hand is due at a table where fewer than two can play")
     if step.deck is None:
@@ -55,7 +61,7 @@ def _seat_everyone(step: Step, plan: DealPlan) -> None:
     """Remember the places and tell who no longer waits for the big blind (3.4)."""
     state = step.state
     before = {number: state.status_of(state.seats[number]) for number in plan.dealt_in}
-    state.positions = plan.positions
+    state.positions_before, state.positions = state.positions, plan.positions
     for number in plan.dealt_in:
         seat = step.change_seat(state.seats[number], last_hand_number=state.hand_number + 1)
         if state.status_of(seat) != before[number]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from cardroom.table.domain import commands, dealing, playing, presence, seating, topping_up
+from cardroom.table.domain import commands, dealing, ending, playing, presence, seating, topping_up
 from cardroom.table.domain.commands import Command, OpenTable, TopUp
 from cardroom.table.domain.deck import Deck
 from cardroom.table.domain.errors import InvariantBroken
 from cardroom.table.domain.state import TableState
 from cardroom.table.domain.step import Decision, Step
 
-__all__ = ["decide", "opened"]
+__all__ = ["decide", "handle", "opened"]
 
 _HANDLERS: Final[dict[type, Callable[[Step, Any], Any]]] = {
     commands.OpenTable: seating.open_table,
@@ -31,6 +31,7 @@ _HANDLERS: Final[dict[type, Callable[[Step, Any], Any]]] = {
     commands.JudgeAbsence: presence.judge,
     commands.TakeOver: presence.take_over,
     commands.DealHand: dealing.deal_hand,
+    commands.VoidHand: ending.void_hand,
 }
 
 
@@ -47,7 +48,7 @@ def decide(state: TableState, command: Command, now_ms: int, deck: Deck | None =
     InvariantBroken where something must not be.
     """
     step = Step(state.copy(), now_ms, deck)
-    answer = _HANDLERS[type(command)](step, command)
+    answer = handle(step, command)
     after = step.state
     is_first = state.version == 0
     # Ending a stay that never began shows nothing, and takes a version all the same: beside it no command can slip in
@@ -72,6 +73,11 @@ def decide(state: TableState, command: Command, now_ms: int, deck: Deck | None =
         deck=step.dealt,
         changes=changes,
     )
+
+
+def handle(step: Step, command: Command) -> Any:
+    """Change a step's table as the command says, and answer it; whether what comes of it may be is not looked at."""
+    return _HANDLERS[type(command)](step, command)
 
 
 def _check(before: TableState, step: Step) -> None:

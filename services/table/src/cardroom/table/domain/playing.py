@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from cardroom.contracts.table.v1.table_pb2 import ActResponse
@@ -28,7 +29,7 @@ from cardroom.table.domain.errors import PassedTurn, RefusalKind, Refused
 from cardroom.table.domain.state import Answered, Seat, Turn
 from cardroom.table.domain.step import Step, timestamp
 
-__all__ = ["act", "end_turn", "go_on", "leave_hand", "restart_turn", "start_time_bank", "time_turn"]
+__all__ = ["act", "end_turn", "go_on", "leave_hand", "restart_turn", "show_bank", "start_time_bank", "time_turn"]
 
 TIMEOUTS_IN_A_ROW: Final = 2
 TIMEOUT_GRACE_MS: Final = 250
@@ -213,17 +214,19 @@ def start_time_bank(step: Step, command: StartTimeBank) -> bool:
     view = TurnView()
     view.CopyFrom(turn.view)
     view.bank_deadline.CopyFrom(timestamp(command.bank_deadline_ms))
-    state.turn = Turn(
-        turn.token,
-        turn.seat,
-        turn.player_id,
-        turn.started_ms,
-        turn.base_deadline_ms,
-        command.bank_deadline_ms,
-        view,
-    )
+    state.turn = replace(turn, bank_deadline_ms=command.bank_deadline_ms, view=view)
     step.tell(time_bank_started=TimeBankStarted(token=view.token, seat=turn.seat, bank_deadline=view.bank_deadline))
     return False
+
+
+def show_bank(step: Step, seat: Seat) -> None:
+    """The player on `seat` has another time bank: in their turn everyone sees it (9.1). One that runs runs on."""
+    turn = step.state.turn
+    if turn is not None and turn.seat == seat.number and not turn.bank_deadline_ms:
+        view = TurnView()
+        view.CopyFrom(turn.view)
+        view.time_bank_left_ms = seat.time_bank_ms
+        step.state.turn = replace(turn, view=view)
 
 
 def time_turn(step: Step, seat: Seat) -> None:

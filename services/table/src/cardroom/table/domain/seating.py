@@ -12,7 +12,6 @@ from cardroom.contracts.table.v1.view_pb2 import (
     StatusReason,
     TimeBankChanged,
 )
-from cardroom.engine import blinds
 from cardroom.table.domain.commands import (
     MOST_CHIPS,
     CloseTable,
@@ -26,7 +25,7 @@ from cardroom.table.domain.commands import (
 from cardroom.table.domain.dealing import GAMES
 from cardroom.table.domain.ending import remove
 from cardroom.table.domain.errors import RefusalKind, Refused
-from cardroom.table.domain.playing import leave_hand
+from cardroom.table.domain.playing import leave_hand, show_bank
 from cardroom.table.domain.schedule import reschedule
 from cardroom.table.domain.state import Seat
 from cardroom.table.domain.step import EndedSeating, Step
@@ -106,7 +105,7 @@ def seat_player(step: Step, command: SeatPlayer) -> None:
     )
     state.seats[seat.number] = seat
     # The seat may have been known by another player's debts.
-    state.positions = blinds.leave(state.positions, seat.number)
+    state.forget_debts(seat.number)
     step.brought += seat.stack
     step.tell(player_seated=PlayerSeated(seat=seat_view(state, seat, seat.stack)))
     reschedule(step)
@@ -192,7 +191,8 @@ def set_bank(step: Step, command: SetTimeBank) -> bool:
     seat = step.state.seat_of(command.player_id)
     if seat is None or command.generation <= seat.time_bank_generation:
         return True
-    step.change_seat(seat, time_bank_ms=command.left_ms, time_bank_generation=command.generation)
+    seat = step.change_seat(seat, time_bank_ms=command.left_ms, time_bank_generation=command.generation)
+    show_bank(step, seat)
     step.tell(time_bank_changed=TimeBankChanged(seat=seat.number, time_bank_left_ms=command.left_ms))
     return False
 

@@ -19,7 +19,7 @@ from cardroom.contracts.table.v1.view_pb2 import (
     Stakes,
     TurnView,
 )
-from cardroom.engine import Hand
+from cardroom.engine import Hand, blinds
 from cardroom.engine.blinds import Positions
 from cardroom.engine.cards import text
 from cardroom.table.domain.commands import Act, Pace, Token
@@ -106,6 +106,8 @@ class TableState:
     """When the pause after the last hand is over: no hand is dealt sooner (2.5)."""
     seats: dict[int, Seat] = field(default_factory=dict)
     positions: Positions = field(default_factory=Positions)
+    positions_before: Positions | None = None
+    """Those before the running hand, should it be void (14.4); None between hands."""
     hand: Hand | None = field(default=None, repr=False)
     edition: int = 0
     """The running hand's (`commands.EDITION`); 0 between hands."""
@@ -130,6 +132,7 @@ class TableState:
             self.rest_until_ms,
             dict(self.seats),
             self.positions,
+            self.positions_before,
             None if self.hand is None else self.hand.copy(),
             self.edition,
             self.turn,
@@ -150,6 +153,12 @@ class TableState:
             if seat.seating_id == seating_id:
                 return seat
         return None
+
+    def forget_debts(self, number: int) -> None:
+        """Whoever sits on this seat next is new there (3.4)."""
+        self.positions = blinds.leave(self.positions, number)
+        if self.positions_before is not None:
+            self.positions_before = blinds.leave(self.positions_before, number)
 
     def is_in_hand(self, number: int) -> bool:
         """Whether the player on this seat is dealt into the running hand."""

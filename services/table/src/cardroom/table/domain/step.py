@@ -71,6 +71,11 @@ class Decision:
         """Whether this command ended a hand."""
         return self.settlement is not None
 
+    @property
+    def voids_hand(self) -> bool:
+        """Whether it ended one that could not be completed (14.4)."""
+        return self.ends_hand and self.state.last_hand is not None and self.state.last_hand.is_void
+
 
 class Step:
     """A copy of a table's state that a command may change, with the events that tell of it."""

@@ -11,7 +11,7 @@ from cardroom.table.domain.hand_events import STREETS
 from cardroom.table.domain.state import Seat, TableState
 from cardroom.table.domain.step import timestamp
 
-__all__ = ["hand_view", "public_view", "seat_view"]
+__all__ = ["hand_view", "public_view", "seat_view", "void_hand_view"]
 
 _STATUSES: Final = {
     Status.IN: pb.PLAYER_STATUS_IN,
@@ -75,4 +75,18 @@ def hand_view(state: TableState, hand: Hand) -> pb.HandView:
         ],
         turn=None if state.turn is None else state.turn.view,
         is_over=hand.is_over,
+    )
+
+
+def void_hand_view(state: TableState, hand: Hand) -> pb.HandView:
+    """A hand that is void, as everyone sees it: who was dealt in, and the places (14.4)."""
+    config = hand.config
+    return pb.HandView(
+        hand_number=state.hand_number,
+        button_seat=config.button,
+        small_blind_seat=config.small_blind_seat or 0,
+        big_blind_seat=config.big_blind_seat,
+        players=[pb.HandPlayer(seat=seat) for seat, _ in config.seats],
+        is_over=True,
+        is_void=True,
     )
