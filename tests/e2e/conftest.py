@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 
 import pytest
@@ -13,6 +14,8 @@ from tests.e2e.door import Door
 from tests.e2e.room import Room, held_room
 from tests.party import QUICK
 
+BY_DEMAND = {"name": "Yew", "small_blind": 13, "seats": 2, "open_seats_min": 1, "tables_max": 3}
+"""Stakes at which the lobby of this stack opens tables by itself."""
 OPTIONS = StackOptions(
     trace=True,
     durable=False,
@@ -20,6 +23,11 @@ OPTIONS = StackOptions(
     env={
         # Nobody runs out of time while a busy machine thinks.
         "table": {**QUICK, "CARDROOM_TABLE_TURN_MS": "600000"},
+        "lobby": {
+            "CARDROOM_LOBBY_STAKES": json.dumps([BY_DEMAND]),
+            "CARDROOM_LOBBY_DEMAND_LOOK_SECONDS": "0.2",
+            "CARDROOM_LOBBY_DEMAND_PATIENCE_SECONDS": "0.5",
+        },
         "spectator": {"CARDROOM_SPECTATOR_DELAY_SECONDS_FOR_TESTS_ONLY": "1"},
         # Where Envoy sends its spans; a test that wants them listens there.
         "edge": {"CARDROOM_EDGE_OTLP_ENDPOINT": f"http://127.0.0.1:{free_port()}"},

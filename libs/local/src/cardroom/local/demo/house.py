@@ -1,4 +1,4 @@
-"""The demo's house: three tables at different stakes, bots in all their seats but two."""
+"""The demo's house: three tables at different stakes, bots in all seats but two. The lobby opens more as needed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,26 @@ from random import Random
 from cardroom.client import CardroomError, Client, TableSession, Update
 from cardroom.client.bots import BotPlayer, BotSettings
 from cardroom.contracts.lobby.v1.lobby_pb2 import Table
-from cardroom.contracts.table.v1 import view_pb2 as v
 from cardroom.local.demo.screen import Screen
 from cardroom.local.demo.totals import Totals
 
-_STAKES = (("Larch", 1, 2), ("Maple", 5, 10), ("Cedar", 25, 50))
+_STAKES = (("Larch", 1), ("Maple", 5), ("Cedar", 25))
 _SEATS = 6
+# When the last free seat is taken the lobby opens another table, and closes it when it is empty and not needed.
+STAKES = tuple(
+    {
+        "name": name,
+        "small_blind": small_blind,
+        "seats": _SEATS,
+        "min_buy_in": 40 * small_blind,
+        "max_buy_in": 200 * small_blind,
+        "open_seats_min": 1,
+        "tables_max": 3,
+    }
+    for name, small_blind in _STAKES
+)
+"""What the lobby of a demo is told to have tables at, as its settings take it."""
+_OPEN_SECONDS = 60.0
 _FREE_SEATS = 2  # for whoever is watching, and for a bot of theirs
 _NAMES = (
     *("Ada", "Bela", "Cleo", "Dario", "Edda", "Farid", "Greta", "Hugo"),
@@ -25,13 +39,12 @@ _STAND_UP_SECONDS = 90.0
 
 
 class House:
-    """Opens the tables, seats the bots, and sends them home."""
+    """Finds the tables, seats the bots, and sends them home."""
 
-    def __init__(self, client: Client, operator: tuple[str, str], totals: Totals, *, bot: BotSettings) -> None:
-        """`operator` are the credentials that may open tables; every bot plays through `client`'s connection."""
+    def __init__(self, client: Client, totals: Totals, *, bot: BotSettings) -> None:
+        """Every bot plays through `client`'s connection."""
         self.tables: list[Table] = []
         self._client = client
-        self._operator = client.service(*operator)
         self._totals = totals
         self._settings = bot
         self._bots: list[BotPlayer] = []
@@ -43,18 +56,15 @@ class House:
         refusals = [bot.last_refusal for bot in self._bots if bot.last_refusal is not None]
         return refusals[-1] if refusals else None
 
-    async def open_tables(self) -> None:
-        """Open the three tables."""
-        for name, small_blind, big_blind in _STAKES:
-            stakes = v.Stakes(
-                game=v.GAME_NO_LIMIT_HOLDEM,
-                small_blind=small_blind,
-                big_blind=big_blind,
-                min_buy_in=20 * big_blind,
-                max_buy_in=100 * big_blind,
-                seats=_SEATS,
-            )
-            self.tables.append(await self._operator.create_table(name, stakes))
+    async def find_tables(self) -> None:
+        """Wait until the lobby has opened the three tables."""
+        guest = await self._client.sign_in_as_guest("House")
+        async with asyncio.timeout(_OPEN_SECONDS), guest.watch_tables() as offer:
+            async for _ in offer:
+                by_name = {table.name: table for table in offer.in_order}
+                if all(name in by_name for name, _ in _STAKES):
+                    break
+        self.tables = [by_name[name] for name, _ in _STAKES]
 
     def seat_bots(self, screen: Screen) -> None:
         """Let the bots come in; the second table is the one that `screen` shows."""

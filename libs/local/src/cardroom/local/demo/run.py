@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from rich.console import Console
 from cardroom.client import Client
 from cardroom.client.bots import BotSettings
 from cardroom.local.demo import books
-from cardroom.local.demo.house import House
+from cardroom.local.demo.house import STAKES, House
 from cardroom.local.demo.screen import LiveScreen, PlainScreen, Screen
 from cardroom.local.demo.totals import Totals
 from cardroom.local.errors import RunInvalid
@@ -44,7 +45,11 @@ async def run_demo(options: DemoOptions, console: Console) -> int:
     """Run it; returns the exit code: 0 if it ended as asked and the books hold, 1 if not, 130 if told to stop early."""
     progress = Progress(lambda line: console.print(line, highlight=False, markup=False, soft_wrap=True))
     stack_options = StackOptions(
-        ports="default", table_replicas=options.table_replicas, keep_logs=options.keep_logs, log_level="warning"
+        ports="default",
+        table_replicas=options.table_replicas,
+        keep_logs=options.keep_logs,
+        log_level="warning",
+        env={"lobby": {"CARDROOM_LOBBY_STAKES": json.dumps(STAKES), "CARDROOM_LOBBY_DEMAND_PATIENCE_SECONDS": "60"}},
     )
     with cancelled_by_signals():
         try:
@@ -61,9 +66,9 @@ async def _play(stack: Stack, options: DemoOptions, console: Console, progress: 
     think = _TO_WATCH if options.hands is None else _TO_COUNT
     async with Client.connect(stack.edge_grpc) as client:
         operator = stack.client_credentials("operator")
-        house = House(client, operator, totals, bot=BotSettings(think_seconds=think))
+        house = House(client, totals, bot=BotSettings(think_seconds=think))
         with progress.step("opening three tables"):
-            await house.open_tables()
+            await house.find_tables()
         about = await _about(stack, client)
         for line in about:
             progress.say(line)
