@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import pty
 import sys
@@ -35,11 +36,12 @@ class Person:
     async def hears(self, *parts: str) -> str:
         """The next line that holds one of the parts."""
         assert self.process.stdout is not None
-        async with asyncio.timeout(LINE_SECONDS):
-            while line := (await self.process.stdout.readline()).decode():
-                self.said.append(line)
-                if any(part in line for part in parts):
-                    return line
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LINE_SECONDS):
+                while line := (await self.process.stdout.readline()).decode():
+                    self.said.append(line)
+                    if any(part in line for part in parts):
+                        return line
         pytest.fail(f"{parts} were never said; what was said:\n{''.join(self.said)}")
 
     def types(self, text: str) -> None:

@@ -4,37 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
 
 from rich.console import RenderableType
 
 from cardroom.cli.explain import explained
+from cardroom.cli.play.arriving import Arrival, Choices
 from cardroom.cli.play.clock import seconds
 from cardroom.cli.play.commands import HELP, Misunderstood, MoreChips, Move, Wish, understand
 from cardroom.cli.play.guest_file import GuestFile
 from cardroom.cli.play.narrator import Narrator, pretty
 from cardroom.cli.play.picture import Situation, picture, summary
-from cardroom.cli.play.terminal import Terminal
+from cardroom.cli.play.terminal import EndOfInputError, Terminal
 from cardroom.client import CardroomError, Client, PlayerClient, TableSession, UnauthenticatedError, Update
-from cardroom.contracts.lobby.v1.lobby_pb2 import TOP_UP_STATE_WAITING, Table
+from cardroom.contracts.lobby.v1.lobby_pb2 import TOP_UP_STATE_WAITING
 
 _REDRAW_SECONDS = 0.5
 # A table that moves, or a stream that is opened anew, is no news yet.
 _LOST_AFTER_SECONDS = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """What was chosen on the command line; empty means: ask."""
-
-    name: str
-    table: str
-    buy_in: int | None
-    seat: int
-
-
-class EndOfInputError(Exception):
-    """Nothing more will be typed."""
 
 
 class Game:
@@ -57,11 +43,14 @@ class Game:
         """Plays until the person leaves or stops typing. The seat is kept unless they leave."""
         player = await self._sign_in()
         try:
-            table_id = await self._find_seat(player)
+            arrival = Arrival(player, self._choices, self._terminal)
+            table_id = await arrival.find_seat()
+            self._has_seat = True
             while await self._play(player, table_id):
                 self._terminal.hide()
-                if not await self._sit_down(player, await player.table(table_id)):
-                    table_id = await self._find_seat(player)
+                if not await arrival.sit_down_again(table_id):
+                    table_id = await arrival.find_seat()
+                self._has_seat = True
         except EndOfInputError:
             self._say_what_is_kept()
         except asyncio.CancelledError:
@@ -85,89 +74,6 @@ class Game:
         balance = await player.balance()
         self._terminal.say(f"You are {player.display_name}, with {balance.balance.available:,} Play Chips.")
         return player
-
-    async def _find_seat(self, player: PlayerClient) -> str:
-        """The table where the player sits, or sits down now."""
-        seating = await player.my_seat()
-        if seating is not None:
-            self._has_seat = True
-            self._terminal.say(f"You are back on seat {seating.seat}.")
-            return seating.table_id
-        while True:
-            table = await self._choose_table(player)
-            if await self._sit_down(player, table):
-                return table.table_id
-
-    async def _choose_table(self, player: PlayerClient) -> Table:
-        while True:
-            tables = await player.tables()
-            if not tables:
-                raise CardroomError("NO_TABLES", "No table is open here.")
-            wanted = self._choices.table
-            if not wanted:
-                for number, table in enumerate(tables, start=1):
-                    self._terminal.say(_offer_of(number, table))
-                wanted = await self._ask(f"Which table, 1 to {len(tables)}? (q quits)")
-            for number, table in enumerate(tables, start=1):
-                if wanted.strip().lower() in {str(number), table.name.lower(), table.table_id}:
-                    return table
-            self._terminal.say(f"There is no table {wanted!r}.")
-            self._choices = Choices(self._choices.name, "", self._choices.buy_in, self._choices.seat)
-
-    async def _sit_down(self, player: PlayerClient, table: Table) -> bool:
-        """Asks for a buy-in and sits down. False when the table refuses for good."""
-        stakes = table.stakes
-        while True:
-            available = (await player.balance()).balance.available
-            if available < stakes.min_buy_in:
-                available = await self._refill(player)
-            if available < stakes.min_buy_in:
-                self._terminal.say(
-                    f"{table.name} takes {stakes.min_buy_in:,} Play Chips or more, and you have {available:,}."
-                )
-                self._choices = Choices(self._choices.name, "", None, 0)
-                return False
-            most = min(stakes.max_buy_in, available)
-            buy_in = self._choices.buy_in or await self._ask_buy_in(stakes.min_buy_in, most, available)
-            try:
-                seating = await player.sit_down(table.table_id, buy_in, seat=self._choices.seat)
-            except CardroomError as error:
-                self._terminal.say(error.message)
-                self._choices = Choices(self._choices.name, "", None, 0)
-                if error.reason in {"BUY_IN_OUT_OF_RANGE", "TOO_FEW_CHIPS", "SEAT_TAKEN"}:
-                    continue
-                return False
-            self._has_seat = True
-            self._terminal.say(f"You sit on seat {seating.seat} of {table.name} with {seating.buy_in:,}.")
-            return True
-
-    async def _refill(self, player: PlayerClient) -> int:
-        try:
-            balance = (await player.refill()).balance.available
-            self._terminal.say(f"Your Play Chips were refilled to {balance:,}.")
-        except CardroomError as error:
-            self._terminal.say(error.message)
-            balance = (await player.balance()).balance.available
-        return balance
-
-    async def _ask_buy_in(self, least: int, most: int, available: int) -> int:
-        while True:
-            answer = await self._ask(
-                f"How many chips do you bring, {least:,} to {most:,}? You have {available:,}. [{most:,}]"
-            )
-            digits = answer.replace(",", "").strip()
-            if not digits:
-                return most
-            if digits.isdecimal():
-                return int(digits)
-            self._terminal.say(f"{answer!r} is not a number.")
-
-    async def _ask(self, question: str) -> str:
-        self._terminal.say(question)
-        line = await self._terminal.read()
-        if line is None or line.strip().lower() == Wish.LEAVE.value:
-            raise EndOfInputError
-        return line
 
     async def _play(self, player: PlayerClient, table_id: str) -> bool:
         """Plays until the player has left the table. True when they left to buy in again."""
@@ -292,12 +198,3 @@ class Game:
         self._has_seat = False
         self._terminal.say(f"You have left the table with {chips:,}.")
         return buys_in_again
-
-
-def _offer_of(number: int, table: Table) -> str:
-    stakes = table.stakes
-    return (
-        f"{number:>2}  {table.name}  {stakes.small_blind:,}/{stakes.big_blind:,}  "
-        f"{table.seats_taken} of {stakes.seats} seated  buy-in {stakes.min_buy_in:,}-{stakes.max_buy_in:,}  "
-        f"avg pot {table.average_pot:,}  {table.hands_per_hour} hands/h"
-    )

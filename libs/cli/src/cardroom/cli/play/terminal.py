@@ -22,6 +22,10 @@ _LAST_LINES: Final = 3
 _CTRL_C, _CTRL_D, _ESCAPE = "\x03", "\x04", "\x1b"
 
 
+class EndOfInputError(Exception):
+    """Nothing more will be typed."""
+
+
 class Terminal(Protocol):
     """What the game needs of a terminal."""
 
