@@ -11,6 +11,7 @@ import yaml
 from tests.scenarios.button_scenario import ButtonScenario
 from tests.scenarios.hand_scenario import HandScenario
 from tests.scenarios.table_story import TableStory
+from tests.scenarios.waiting_line import WaitingLine
 
 HERE = Path(__file__).parent
 # Rules of §2 to §10 that no scenario of cards and seats can show, and the test that proves each instead.
@@ -33,8 +34,8 @@ def _all() -> list[tuple[str, dict[str, Any]]]:
     "told", [pytest.param(told, id=f"{'+'.join(told['rules'])}: {told['title']}") for _, told in _all()]
 )
 def test_scenario(told: dict[str, Any]) -> None:
-    kind = ButtonScenario if "hands" in told else TableStory if "story" in told else HandScenario
-    kind(told).run()
+    kinds = {"hands": ButtonScenario, "story": TableStory, "line": WaitingLine, "play": HandScenario}
+    next(kind for key, kind in kinds.items() if key in told)(told).run()
 
 
 def test_every_rule_of_the_table_has_a_scenario() -> None:
