@@ -237,6 +237,23 @@ class TableLife(RuleBasedStateMachine):
         elif then == "leaves":
             self.room.execute(do.EndSeating(seat.seating_id))
 
+    @precondition(lambda self: any(not seat.stack for seat in self.room.state.seats.values()))
+    @rule(
+        who=WHO, first=st.sampled_from(["nothing", "sits out", "loses the connection"]), later_ms=TIMES_MS, so=MEANWHILE
+    )
+    def who_lost_everything_buys_back_in(self, who: int, first: str, later_ms: int, so: So) -> None:
+        broke = [seat for _, seat in sorted(self.room.state.seats.items()) if not seat.stack]
+        seat = broke[who % len(broke)]
+        if first == "sits out":
+            self.room.execute(do.SitOut(seat.player_id))
+        elif first == "loses the connection" and seat.player_id in self.room.online:
+            self.room.connect(seat.player_id, False)
+        self.meanwhile(so)
+        self.room.pass_ms(later_ms)
+        now = self.room.state.seat_of_stay(seat.seating_id)
+        if now is not None and not now.top_up_id:
+            self.room.execute(do.TopUp(seat.seating_id, self.new_id("top-up"), 1_000))
+
     @precondition(lambda self: self.running() or self.due())
     @rule(
         chance=CHANCE,

@@ -125,6 +125,16 @@ def test_10_4_a_top_up_that_waited_keeps_a_player_who_lost_everything_in_the_gam
     assert table.at(1).stack == 300
 
 
+def test_10_1_who_lost_everything_and_then_sits_out_by_choice_does_so_with_new_chips() -> None:
+    table = broke()
+    asked = table.do(do.SitOut(player_id(1)))
+    assert only(asked, "seat_status_changed").reason == view.STATUS_REASON_PLAYER
+    assert asked.answer.version == table.state.version
+    assert not table.do(do.SitOut(player_id(1))).changes
+    table.top_up(1, 300)
+    assert table.state.status_of(table.at(1)) == view.SEAT_STATUS_SITTING_OUT
+
+
 def test_10_1_who_sits_out_by_choice_still_does_after_buying_back_in() -> None:
     table = Driver(20, 500)
     table.deal(SEAT_2_WINS)

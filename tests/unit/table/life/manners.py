@@ -26,6 +26,8 @@ class Manners:
         """In a row, by player."""
         self.at_once: set[str] = set()
         """Players whose turns are the table's until the hand ends (9.4)."""
+        self.out: set[str] = set()
+        """Players who asked to sit out, and have not come back (10.1)."""
 
     def saw(self, one: Committed) -> None:
         """A decision's events in their order."""
@@ -33,6 +35,10 @@ class Manners:
         if isinstance(one.command, do.ComeBack | do.SeatPlayer) and one.decision.changes:
             self.at_once.discard(one.command.player_id)
             self.timeouts[one.command.player_id] = 0
+        if isinstance(one.command, do.SitOut):
+            self.out.add(one.command.player_id)
+        elif isinstance(one.command, do.ComeBack | do.SeatPlayer):
+            self.out.discard(one.command.player_id)
         for event in one.decision.events:
             self._see(one, event)
         turn = one.decision.state.turn
@@ -54,6 +60,7 @@ class Manners:
         kind = event.WhichOneof("event")
         if kind == "hand_started":
             self.players = {player.seat: player.player_id for player in event.hand_started.players}
+            assert not self.out & set(self.players.values()), "10.1: who sits out is not dealt in"
             self.street, self.price = Counter(), one.before.stakes.big_blind
             self.asked = None
             self.at_once.clear()

@@ -154,9 +154,11 @@ def leave(step: Step, seat: Seat, reason: StatusReason.ValueType) -> EndedSeatin
 
 
 def sit_out(step: Step, command: SitOut) -> SitOutResponse:
-    """Sit out from the next hand on (10.1)."""
+    """Sit out from the next hand on (10.1). Who does so for want of chips already then stays out when new ones come."""
     seat = _seat_of(step, command.player_id)
-    if not seat.is_sitting_out and not seat.is_leaving:
+    if seat.is_out_of_chips and not seat.is_leaving:
+        step.tell_status(step.change_seat(seat, is_out_of_chips=False), STATUS_REASON_PLAYER)
+    elif not seat.is_sitting_out and not seat.is_leaving:
         seat = step.sit_out(seat, STATUS_REASON_PLAYER)
         reschedule(step)
     return SitOutResponse(status=step.state.status_of(seat), version=_version(step))
