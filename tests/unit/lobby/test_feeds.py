@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cardroom.contracts.lobby.v1.lobby_pb2 import WatchTablesResponse
-from cardroom.lobby import messages
+from cardroom.lobby import feeds, messages
 from cardroom.lobby.board import READ_ALL_SECONDS, Board
 from cardroom.lobby.domain.listing import EVERY_TABLE, Span, TableFilter
 from cardroom.lobby.domain.tables import Offer
@@ -268,6 +268,30 @@ async def settled_until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(5):
         while not holds():
             await settled()
+
+
+async def test_looks_are_further_apart_while_many_are_being_sent_to_but_not_for_those_who_do_not_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(feeds, "SENDING_LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(feeds, "APART_SECONDS_MAX", 0.04)
+    async with room(offer(1)) as lobby:
+        watchers = [await lobby.watch() for _ in range(feeds.WOKEN_AT_ONCE)]
+        lobby.feeds._now = asyncio.get_running_loop().time
+        lobby.source.put(offer(1, taken=1))
+        await lobby.feeds.look()
+        assert lobby.feeds.look.apart_seconds < 0.04, "everybody was quick"
+        for watcher in watchers:
+            watcher.gate.clear()
+        lobby.source.put(offer(1, taken=2))
+        await lobby.feeds.look()
+        assert lobby.feeds.look.apart_seconds == 0.04, "as if they were slow, and no longer than that"
+        lobby.source.put(offer(1, taken=3))
+        await lobby.feeds.look()
+        assert lobby.feeds.look.apart_seconds < 0.04, "those who still hang are nobody's concern"
+        for watcher in watchers:
+            watcher.gate.set()
+        await settled_until(lambda: all(watcher.version == 4 for watcher in watchers))
 
 
 async def test_who_comes_after_a_pause_sees_what_is_now() -> None:

@@ -24,6 +24,13 @@ BACKLOG: Final = 32
 """Messages kept for a watcher that lags; one that lags more gets a new snapshot."""
 WOKEN_AT_ONCE: Final = 100
 """Between so many watchers and the next, calls of other kinds get their turn."""
+BUSY_PART: Final = 0.5
+"""The part of the time that may be spent on sending: what changes meanwhile is told together, in fewer messages."""
+APART_SECONDS_MAX: Final = 0.7
+"""Looks are at most so far apart, whoever is slow: a change is told within a second."""
+SENDING_LOOK_SECONDS: Final = 0.01
+STRAGGLERS_PART: Final = 0.02
+"""So many of the watchers are not waited for."""
 
 FEEDS: Final = Gauge("cardroom_lobby_feeds", "Filters with which somebody watches the list through this replica.")
 RESYNCS: Final = Counter("cardroom_lobby_resyncs_total", "Watchers too slow for the list, begun again with a snapshot.")
@@ -34,16 +41,19 @@ Write = Callable[[bytes], Awaitable[None]]
 class Watcher:
     """One stream's end of a feed."""
 
-    __slots__ = ("_beats", "_feed", "_place", "_waiting")
+    __slots__ = ("_beats", "_feed", "_place", "_waiting", "is_behind")
 
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
         self._place = 0
         self._beats = 0
         self._waiting: asyncio.Future[None] | None = None
+        self.is_behind = True
+        """Whether there is something that it has not sent."""
 
     def wake(self) -> None:
         """There is something to send."""
+        self.is_behind = True
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
@@ -64,6 +74,7 @@ class Watcher:
                 self._beats = feed.beats
                 await write(feed.heartbeat())
                 continue
+            self.is_behind = False
             self._waiting = asyncio.get_running_loop().create_future()
             await self._waiting
 
@@ -182,7 +193,21 @@ class Feeds:
 
     async def _look(self) -> None:
         await self._board.freshen()
-        await _wake(self._tell())
+        keen = [watcher for watcher in self._tell() if not watcher.is_behind]
+        # Who is behind finds the news when it gets there.
+        began = self._now()
+        await _wake(keen)
+        if len(keen) >= WOKEN_AT_ONCE:
+            await self._until_sent(keen)
+        busy_seconds = (self._now() - began) / BUSY_PART
+        self.look.apart_seconds = min(max(self._poll_seconds, busy_seconds), APART_SECONDS_MAX)
+
+    async def _until_sent(self, watchers: Collection[Watcher]) -> None:
+        """Wait until all but a few have sent what they were woken for, but no longer than it is good for the others."""
+        for _ in range(int(APART_SECONDS_MAX * BUSY_PART / SENDING_LOOK_SECONDS)):
+            await asyncio.sleep(SENDING_LOOK_SECONDS)
+            if sum(watcher.is_behind for watcher in watchers) <= STRAGGLERS_PART * len(watchers):
+                return
 
     def _tell(self) -> list[Watcher]:
         """Put into each feed what is news there; return who is to be woken."""

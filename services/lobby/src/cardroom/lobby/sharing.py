@@ -18,8 +18,9 @@ class Shared:
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         """Begin runs at least `apart_seconds` apart."""
+        self.apart_seconds = apart_seconds
+        """How far apart runs begin, at least. May be changed."""
         self._work = work
-        self._apart_seconds = apart_seconds
         self._now = now
         self._one_at_a_time = asyncio.Lock()
         self._begun = self._ended = 0
@@ -37,7 +38,7 @@ class Shared:
                 raise self._error
 
     async def _run(self) -> None:
-        if self._begun_at is not None and (left := self._begun_at + self._apart_seconds - self._now()) > 0:
+        if self._begun_at is not None and (left := self._begun_at + self.apart_seconds - self._now()) > 0:
             await asyncio.sleep(left)
         self._begun += 1
         number, self._begun_at = self._begun, self._now()
