@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import secrets
 import time
@@ -65,6 +66,7 @@ Settle = Callable[[Decision, "asyncio.Future[Any]"], Callable[[Exception | None]
 _DECIDED: Final = {kind: metrics.COMMANDS.labels(kind.__name__) for kind in get_args(Command)}
 
 
+@functools.lru_cache(maxsize=65_536)
 def shard_of(table_id: str) -> int:
     """The shard that a table belongs to, for good."""
     return int.from_bytes(hashlib.sha256(table_id.encode()).digest()[:8], "big") % SHARDS
