@@ -46,7 +46,7 @@ class PhhHand:
         except KeyError as error:
             raise PhhError(f"the field {error.args[0]!r} is missing") from None
         finishing, small = fields.get("finishing_stacks"), fields.get("_small_blind")
-        if not isinstance(actions, list) or not all(type(action) is str for action in actions):
+        if not isinstance(actions, list) or not set(map(type, actions)) <= {str}:
             raise PhhError(f"actions {actions!r:.60}: a list of texts is expected")
         hand = cls(
             label=label if label is not None else fields.get("hand"),
@@ -71,11 +71,12 @@ def _chips(name: str, values: Any) -> tuple[int, ...]:
     """Whole chips. A record in fractions of a chip is another unit of account: told apart, never rounded."""
     if not isinstance(values, list):
         raise PhhError(f"{name} {values!r}: a list of chips is expected")
-    if all(type(value) is int for value in values):
+    kinds = set(map(type, values))
+    if kinds <= {int}:
         return tuple(values)
     if any(isinstance(value, float) and value != int(value) for value in values):
         raise PhhHalfChips(f"{name} {values} holds parts of a chip; chips are whole here")
-    if not all(type(value) in (int, float) for value in values):
+    if not kinds <= {int, float}:
         raise PhhError(f"{name} {values}: chips are numbers")
     return tuple([int(value) for value in values])
 
