@@ -26,7 +26,9 @@ def main() -> None:
     shutil.copytree(_SOURCE, package, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     modules = [str(Path("cardroom", "engine", f"{name}.py")) for name in _HOT]
     compiler = [sys.executable, "-c", "from mypyc.__main__ import main; main()", *_OPTIONS, *modules]
-    sys.exit(subprocess.run(compiler, cwd=out, check=False).returncode)  # noqa: S603 - our own command
+    code = subprocess.run(compiler, cwd=out, check=False).returncode  # noqa: S603 - our own command
+    shutil.rmtree(out / "build", ignore_errors=True)
+    sys.exit(code)
 
 
 if __name__ == "__main__":
