@@ -31,7 +31,7 @@ async def build(settings: WalletSettings, verifier: TokenVerifier | None = None)
     """Return the wallet, its database migrated, ready to start."""
     require_url(settings)
     await migrate(settings.database_url, "cardroom.wallet", wait_seconds=settings.startup_seconds)
-    pool = await open_pool(settings)
+    pool = await open_pool(settings, plans_once=True)
     app = App(settings)
     app.add_stop(pool.close)
     poster = app.add(Poster(pool, batch_max=settings.batch_max, waiting_max=settings.waiting_max, lanes=settings.lanes))

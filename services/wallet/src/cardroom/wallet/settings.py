@@ -17,7 +17,7 @@ class WalletSettings(ServiceSettings):
     grpc_port: int = Field(7121, ge=0, le=65535, description="gRPC port; 0 picks a free one.")
     batch_max: int = Field(400, ge=1, le=2000, description="Most transfers that are committed together.")
     waiting_max: int = Field(5000, ge=1, description="Writes that may wait; beyond, RESOURCE_EXHAUSTED/OVERLOADED.")
-    lanes: int = Field(2, ge=1, le=8, description="Batches that are posted at the same time.")
+    lanes: int = Field(1, ge=1, le=8, description="Batches posted at a time: more wait for each other's accounts.")
     settle_batch_max: int = Field(200, ge=1, le=1000, description="Most hands that are settled together.")
     sweep_seconds: float = Field(1.0, gt=0, description="How often due holds are ended and waiting hands tried again.")
     audit_seconds: float = Field(60.0, ge=0, description="How often the books are audited for the metric; 0: never.")
