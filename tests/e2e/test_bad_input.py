@@ -10,6 +10,7 @@ import pytest
 from cardroom.contracts.clock.v1.clock_pb2 import GetTimeBankRequest
 from cardroom.contracts.identity.v1 import identity_pb2 as identity
 from cardroom.contracts.lobby.v1 import lobby_pb2 as lobby
+from cardroom.contracts.lobby.v1 import waiting_pb2 as waiting
 from cardroom.contracts.spectator.v1.spectator_pb2 import WatchRequest
 from cardroom.contracts.table.v1 import table_pb2 as table
 from cardroom.contracts.table.v1.view_pb2 import (
@@ -24,7 +25,7 @@ from cardroom.contracts.wallet.v1.ledger_pb2 import GrantRequest
 from cardroom.contracts.wallet.v1.wallet_pb2 import RefillRequest
 from cardroom.local import Stack
 from tests.e2e.door import Call, Caller, Refused
-from tests.e2e.room import LOBBY, TABLE, WALLET, Room
+from tests.e2e.room import LOBBY, TABLE, WAITING, WALLET, Room
 from tests.party import assert_books_hold
 
 NOBODY = "5e1c1c0e-6f0a-4a9e-9d0b-0d3b9a6b4c11"
@@ -232,6 +233,79 @@ def a_filter_that_nothing_can_pass(room: Room) -> tuple[Caller, Call]:
 def watching_tables_with_fewer_players_than_none(room: Room) -> tuple[Caller, Call]:
     request = lobby.WatchTablesRequest(filter=lobby.TableFilter(players_max=-1))
     return room.guest, Call.of(f"{LOBBY}/WatchTables", request)
+
+
+@refused("FAILED_PRECONDITION", "STAKES_FULL")
+def a_quick_seat_where_all_are_taken(room: Room) -> tuple[Caller, Call]:
+    return room.guest, room.quick(seats=3)
+
+
+@refused("NOT_FOUND", "STAKES_UNKNOWN")
+def a_quick_seat_at_stakes_that_there_are_not(room: Room) -> tuple[Caller, Call]:
+    return room.guest, room.quick(small_blind=777_777, big_blind=1_555_554)
+
+
+@refused("INVALID_ARGUMENT", "INVALID_STAKES")
+def a_quick_seat_at_stakes_that_there_cannot_be(room: Room) -> tuple[Caller, Call]:
+    return room.guest, room.quick(big_blind=15)
+
+
+@refused("INVALID_ARGUMENT", "BUY_IN_OUT_OF_RANGE", min="200", max="2000")
+def a_quick_seat_with_too_much(room: Room) -> tuple[Caller, Call]:
+    return room.guest, room.quick(buy_in=2001)
+
+
+@refused("FAILED_PRECONDITION", "ALREADY_SEATED", table_id=lambda room: room.table_id)
+def a_quick_seat_beside_a_seat(room: Room) -> tuple[Caller, Call]:
+    return room.other, room.quick()
+
+
+@refused("INVALID_ARGUMENT", "REQUEST_ID_MISSING")
+def a_quick_seat_without_a_request_id(room: Room) -> tuple[Caller, Call]:
+    return room.guest, room.quick(request_id="")
+
+
+# Waiting
+
+
+@refused("INVALID_ARGUMENT", "WAITING_LIST_MISSING")
+def waiting_for_nothing(room: Room) -> tuple[Caller, Call]:
+    return room.guest, room.join()
+
+
+@refused("NOT_FOUND", "TABLE_UNKNOWN")
+def waiting_at_an_unknown_table(room: Room) -> tuple[Caller, Call]:
+    return room.guest, room.join(table_id=NOBODY)
+
+
+@refused("NOT_FOUND", "STAKES_UNKNOWN")
+def waiting_for_stakes_that_there_are_not(room: Room) -> tuple[Caller, Call]:
+    return room.guest, room.join(stakes=room.stakes(small_blind=777_777, big_blind=1_555_554))
+
+
+@refused("INVALID_ARGUMENT", "INVALID_STAKES")
+def waiting_for_stakes_that_there_cannot_be(room: Room) -> tuple[Caller, Call]:
+    return room.guest, room.join(stakes=room.stakes(seats=10))
+
+
+@refused("FAILED_PRECONDITION", "ALREADY_SEATED", table_id=lambda room: room.table_id)
+def waiting_beside_a_seat(room: Room) -> tuple[Caller, Call]:
+    return room.other, room.join(table_id=room.full.table_id)
+
+
+@refused("INVALID_ARGUMENT", "REQUEST_ID_MISSING")
+def waiting_without_a_request_id(room: Room) -> tuple[Caller, Call]:
+    return room.guest, room.join(table_id=room.full.table_id, request_id="now")
+
+
+@refused("NOT_FOUND", "WAITING_ENTRY_UNKNOWN")
+def leaving_a_list_without_an_entry(room: Room) -> tuple[Caller, Call]:
+    return room.guest, Call.of(f"{WAITING}/LeaveWaitingList", waiting.LeaveWaitingListRequest(entry_id=NOBODY))
+
+
+@refused("NOT_FOUND", "WAITING_ENTRY_UNKNOWN")
+def leaving_a_list_with_an_entry_that_is_none(room: Room) -> tuple[Caller, Call]:
+    return room.guest, Call.of(f"{WAITING}/LeaveWaitingList", waiting.LeaveWaitingListRequest(entry_id="mine"))
 
 
 # Turns and amounts

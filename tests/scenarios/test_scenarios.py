@@ -34,7 +34,7 @@ def _all() -> list[tuple[str, dict[str, Any]]]:
     "told", [pytest.param(told, id=f"{'+'.join(told['rules'])}: {told['title']}") for _, told in _all()]
 )
 def test_scenario(told: dict[str, Any]) -> None:
-    kinds = {"hands": ButtonScenario, "story": TableStory, "line": WaitingLine, "play": HandScenario}
+    kinds: dict[str, Any] = {"hands": ButtonScenario, "story": TableStory, "line": WaitingLine, "play": HandScenario}
     next(kind for key, kind in kinds.items() if key in told)(told).run()
 
 
