@@ -17,7 +17,7 @@ _ORDER = ("unit", "scenarios", "integration", "e2e", "faults", "bench")
 _SLOW = ("integration", "e2e", "faults", "bench")
 _TIMEOUT_SECONDS = {"e2e": 240, "faults": 240, "bench": 600}
 # `pytest --hypothesis-profile=deep tests/unit/table/test_life.py` searches for minutes instead of seconds.
-hypothesis_settings.register_profile("deep", max_examples=5_000)
+hypothesis_settings.register_profile("deep", max_examples=2_000)
 
 
 def _area(item: pytest.Item) -> str:
