@@ -94,9 +94,7 @@ class ContainerPostgres(Postgres):
         proxy process of the engine, which takes as much of the machine as the statements themselves.
         """
         super().__init__(durable=durable)
-        options = self._options
-        if on_host_network:
-            options += (f"port={self.port}", "listen_addresses=127.0.0.1")
+        place = (f"port={self.port}", "listen_addresses=127.0.0.1") if on_host_network else ()
         self._container = Container(
             "postgres",
             image,
@@ -110,7 +108,7 @@ class ContainerPostgres(Postgres):
             },
             ports={} if on_host_network else {self.port: 5432},
             volume="/var/lib/postgresql/data",
-            command=["postgres", *(part for option in options for part in ("-c", option))],
+            command=["postgres", *(part for option in (*self._options, *place) for part in ("-c", option))],
             stop_signal=_FAST_SHUTDOWN.name,
         )
         self._created = False
