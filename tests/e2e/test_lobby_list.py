@@ -44,7 +44,8 @@ async def test_tables_are_filtered_and_sorted(
     small_blind = 5000 + time.monotonic_ns() % 100_000  # another one each way
     for seats, name in ((2, "Elm"), (6, "Ash"), (9, "Oak")):
         await open_table(door.client, stack, 2 * small_blind, seats=seats, name=name)
-    mine: dict[str, Any] = {"small_blind_min": small_blind, "small_blind_max": small_blind, "games": [GAME_NO_LIMIT_HOLDEM]}
+    mine: dict[str, Any] = {"small_blind_min": small_blind, "small_blind_max": small_blind}
+    mine["games"] = [GAME_NO_LIMIT_HOLDEM]
 
     async def names(order_by: str = "", **more: Any) -> list[str]:
         wanted = lobby.TableFilter(**mine, **more)
