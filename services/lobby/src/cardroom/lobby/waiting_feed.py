@@ -12,6 +12,8 @@ from typing import Final
 from cardroom.lobby.domain.waiting import Entry, places
 from cardroom.lobby.waiting_store import Told, WaitingStore
 
+# Changes that come together are told together.
+GAP_SECONDS: Final = 0.05
 # Without a look for so long nobody is told that all is as before.
 STALE_SECONDS: Final = 3.0
 
@@ -81,6 +83,7 @@ class WaitingFeed:
         while True:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), self._poll_seconds)
+                await asyncio.sleep(GAP_SECONDS)
             self._woken.clear()
             if self._watchers:
                 await self.look()
