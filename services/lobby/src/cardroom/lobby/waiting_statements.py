@@ -57,8 +57,8 @@ FROM unnest($1::uuid[], $2::uuid[], $3::smallint[]) AS d (entry_id, table_id, se
 WHERE w.entry_id = d.entry_id AND w.ended_at IS NULL
 """
 
-# Entries whose fate may have changed, with what it depends on. Who is being written at this moment waits for the next
-# look.
+# Entries whose fate has changed, with what it depends on; any others would keep those beyond the limit from being seen.
+# Who is being written at this moment waits for the next look.
 ENTRIES_TO_JUDGE: Final = """
 SELECT w.*, now() AS judged_at,
        coalesce(own.seating_id, other.seating_id, w.seating_id) AS stay_id,
@@ -74,8 +74,10 @@ LEFT JOIN seatings other ON w.seating_id IS NULL AND other.player_id = w.player_
 LEFT JOIN tables listed ON listed.table_id = w.table_id
 LEFT JOIN tables kept ON kept.table_id = w.reserved_table_id
 WHERE w.ended_at IS NULL
-  AND (w.reserved_until <= now() OR w.seating_id IS NOT NULL OR other.seating_id IS NOT NULL
-       OR listed.state IN ('closed', 'refused') OR kept.state <> 'open' OR w.joined_at < now() - $1::interval)
+  AND CASE WHEN w.seating_id IS NOT NULL
+           THEN coalesce(own.step, 'over') IN ('seated', 'leaving', 'cashing_out', 'over')
+           ELSE other.seating_id IS NOT NULL OR listed.state IN ('closed', 'refused') OR kept.state <> 'open'
+                OR w.reserved_until <= now() OR w.reserved_until IS NULL AND w.joined_at < now() - $1::interval END
 ORDER BY w.number LIMIT $2
 FOR UPDATE OF w SKIP LOCKED
 """
