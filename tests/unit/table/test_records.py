@@ -8,6 +8,7 @@ from cardroom.contracts.table.v1.storage_pb2 import LoggedCommand, LoggedOpenTab
 from cardroom.engine.blinds import Debt
 from cardroom.table.domain import commands as do
 from cardroom.table.domain.commands import Token
+from cardroom.table.domain.errors import ReplayMismatch
 from cardroom.table.records import pack_command, pack_table, unpack_command, unpack_table
 from tests.unit.table.driver import CALL, FOLD, RAISE, STAKES, Driver, player_id
 
@@ -45,7 +46,7 @@ def test_every_command_has_a_stored_form() -> None:
 
 
 def test_a_command_of_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(ValueError, match="does not know"):
+    with pytest.raises(ReplayMismatch, match="does not know"):
         unpack_command(b"")
 
 

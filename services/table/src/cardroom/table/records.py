@@ -9,6 +9,7 @@ from cardroom.contracts.table.v1.table_pb2 import Action
 from cardroom.contracts.table.v1.view_pb2 import TurnToken
 from cardroom.engine.blinds import Debt, Positions
 from cardroom.table.domain import commands as do
+from cardroom.table.domain.errors import ReplayMismatch
 from cardroom.table.domain.state import Seat, TableState
 
 __all__ = ["pack_command", "pack_table", "unpack_command", "unpack_table"]
@@ -102,6 +103,13 @@ def _pack_seating(logged: pb.LoggedCommand, command: do.Command) -> None:
             raise TypeError(f"{type(command).__name__} has no stored form")
 
 
+def _deal_hand(logged: pb.LoggedDealHand) -> do.DealHand:
+    if logged.edition > do.EDITION:
+        # A replica of that release can go on with it, so this one must not make it void.
+        raise ReplayMismatch(f"a hand of edition {logged.edition}: this release knows them up to {do.EDITION}")
+    return do.DealHand(logged.generation, logged.button_draw, logged.edition)
+
+
 _UNPACK: Final[dict[str, Any]] = {
     "open_table": lambda m: do.OpenTable(m.table_id, m.name, m.stakes, _unpack_pace(m.pace)),
     "close_table": lambda _: do.CloseTable(),
@@ -115,7 +123,7 @@ _UNPACK: Final[dict[str, Any]] = {
     "come_back": lambda m: do.ComeBack(m.player_id),
     "start_time_bank": lambda m: do.StartTimeBank(_token(m.turn), m.generation, m.bank_deadline_ms),
     "end_turn": lambda m: do.EndTurn(_token(m.turn), m.generation),
-    "deal_hand": lambda m: do.DealHand(m.generation, m.button_draw, m.edition),
+    "deal_hand": _deal_hand,
     "set_time_bank": lambda m: do.SetTimeBank(m.player_id, m.left_ms, m.generation),
     "restart_turn": lambda _: do.RestartTurn(),
     "set_connected": lambda m: do.SetConnected(m.player_id, m.connected),
@@ -126,11 +134,11 @@ _UNPACK: Final[dict[str, Any]] = {
 
 
 def unpack_command(stored: bytes) -> do.Command:
-    """The command that `pack_command` wrote. Raises ValueError for one that this release does not know."""
+    """The command that `pack_command` wrote. Raises ReplayMismatch for one that this release does not know."""
     logged = pb.LoggedCommand.FromString(stored)
     kind = logged.WhichOneof("command")
     if kind is None:
-        raise ValueError("a logged command of a kind that this release does not know")
+        raise ReplayMismatch("a logged command of a kind that this release does not know")
     command: do.Command = _UNPACK[kind](getattr(logged, kind))
     return command
 

@@ -33,7 +33,7 @@ class Recovered:
     """Its hand cannot be decided again: `state` is only good for making the hand void (rule 14.4)."""
 
 
-_WITHOUT_CARDS = (ReplayMismatch, InvariantBroken, DeckUnreadable, ValueError)
+_WITHOUT_CARDS = (ReplayMismatch, InvariantBroken, DeckUnreadable)
 
 
 class Recovery:
@@ -85,5 +85,5 @@ def _entries(table: StoredTable) -> list[Entry]:
 
 
 def _why(error: Exception) -> str:
-    """What went wrong. Texts of the engine could name a card, so of most errors only the kind is told."""
+    """What went wrong. Texts of the engine and of Python could name a card, so of most errors only the kind is told."""
     return str(error) if type(error) in _WITHOUT_CARDS else type(error).__name__
