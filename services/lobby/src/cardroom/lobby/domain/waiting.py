@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from cardroom.lobby.domain import refusals
 from cardroom.lobby.domain.refusals import Refusal
@@ -174,32 +174,34 @@ def places(entries: Iterable[Entry]) -> dict[str, int]:
     ordered = sorted((entry for entry in entries if entry.ended is None), key=lambda entry: entry.number)
     # Who has a seat in prospect stands in nobody's way.
     served = {entry.player_id for entry in ordered if not entry.is_in_line}
+    own = [_Line.of(entry) for entry in ordered]
     # Who stands in each line, and how many were before them when they came.
-    lines: dict[_Line, dict[str, int]] = {_Line.of(entry): {} for entry in ordered}
+    lines: dict[_Line, dict[str, int]] = {line: {} for line in own}
     joined_by_wish = defaultdict(list)
     for line in lines:
         joined_by_wish[line.wish].append(line)
+    # The lines where who waits in one may get a seat.
+    stood_in = {line: [lines[one] for one in joined_by_wish[line.wish] if line.stands_in(one)] for line in lines}
     found = {}
-    for entry in ordered:
-        own = _Line.of(entry)
+    for entry, line in zip(ordered, own, strict=True):
         if entry.player_id not in served:
-            for line in joined_by_wish[own.wish]:
-                if own.stands_in(line):
-                    lines[line].setdefault(entry.player_id, len(lines[line]))
+            for players in stood_in[line]:
+                players.setdefault(entry.player_id, len(players))
         if entry.is_in_line:
-            found[entry.entry_id] = 1 + lines[own].get(entry.player_id, len(lines[own]))
+            found[entry.entry_id] = 1 + lines[line].get(entry.player_id, len(lines[line]))
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    wish: Wanted
+class _Line(NamedTuple):
+    wish: tuple[int, int, int, int]
     seats: int
     table_id: str | None
 
     @classmethod
     def of(cls, entry: Entry) -> _Line:
-        return cls(replace(entry.wanted, seats=0), entry.wanted.seats, entry.table_id)
+        wanted = entry.wanted
+        wish = (wanted.game, wanted.small_blind, wanted.big_blind, wanted.ante)
+        return cls(wish, wanted.seats, entry.table_id)
 
     def stands_in(self, other: _Line) -> bool:
         """Whether who waits here may get a seat that the other line waits for."""
