@@ -9,6 +9,7 @@ from typing import Any
 import grpc
 import pytest
 
+from cardroom.lobby.domain.waiting import LISTS_MAX
 from tests.integration.lobby.conftest import Lobby, until
 from tests.integration.lobby.waiters import (
     KEPT,
@@ -260,3 +261,28 @@ async def test_a_storm_leaves_every_seat_with_one_player_and_no_free_seat_while_
         waits = [entry for entry in await player.entries() if entry.state in {WAITING, KEPT}]
         assert not (seat is not None and waits)
         assert sum(entry.state == KEPT for entry in waits) <= 1
+
+
+async def test_who_is_being_written_at_this_moment_is_not_overtaken(lobby: Lobby) -> None:
+    table_id, sitting = await full_table(lobby)
+    first, second = waiter(lobby), waiter(lobby)
+    entry = await first.join(table_id)
+    await second.join(table_id)
+    async with lobby.pool.acquire() as conn, conn.transaction():
+        # As a try to sit down elsewhere, which fails, does.
+        await conn.fetch("SELECT FROM waiting WHERE entry_id = $1 FOR UPDATE", entry.entry_id)
+        await sitting[0].leave(table_id)
+        await asyncio.sleep(1)
+        assert (await second.entry()).state == WAITING
+    await first.until_state(KEPT)
+    assert (await second.entry()).state == WAITING
+
+
+async def test_however_many_lists_a_player_joins_at_once_it_is_no_more_than_the_most(lobby: Lobby) -> None:
+    blind = fresh_blind()
+    await full_table(lobby, blind)
+    tables = [(await full_table(lobby, blind))[0] for _ in range(LISTS_MAX + 5)]
+    eager = waiter(lobby)
+    outcomes = await asyncio.gather(*(tried(eager.join(table_id)) for table_id in tables))
+    assert sum(is_seat(one) for one in outcomes) == LISTS_MAX
+    assert len(await eager.entries()) == LISTS_MAX

@@ -34,12 +34,20 @@ LOCK_LINE: Final = "SELECT pg_advisory_xact_lock(7283645)"
 # The first in line for one table.
 LINE_AT: Final = "SELECT * FROM line_at WHERE at_table_id = $1 ORDER BY number LIMIT $2"
 
-# The first in line for any of these tables. Who is being written at this moment waits for the next look.
+# The first in line for any of these tables.
 LINE_AT_ANY: Final = """
 SELECT w.* FROM waiting w
 WHERE w.entry_id IN (SELECT entry_id FROM line_at WHERE at_table_id = ANY($1::uuid[]))
 ORDER BY w.number LIMIT $2
-FOR UPDATE OF w SKIP LOCKED
+"""
+
+# Those of these entries that are still in line. Who is being written at this moment waits for the next look, and so
+# does the seat: nobody else gets it meanwhile.
+LOCK_IN_LINE: Final = """
+SELECT entry_id FROM waiting
+WHERE entry_id = ANY($1::uuid[]) AND ended_at IS NULL AND reserved_until IS NULL AND seating_id IS NULL
+ORDER BY number
+FOR UPDATE SKIP LOCKED
 """
 
 # Open tables with a seat for somebody who waits. Locked: nobody takes a seat there meanwhile.
@@ -108,6 +116,9 @@ RETURNING request_id
 
 # The table is not closed while somebody begins to wait for it; seats are taken there all the same.
 LOCK_TABLE_TO_WAIT_FOR: Final = "SELECT * FROM tables WHERE table_id = $1 AND state = 'open' FOR KEY SHARE"
+
+# One request to join at a time for each player: what is counted stays so.
+LOCK_PLAYERS_LISTS: Final = "SELECT pg_advisory_xact_lock(hashtextextended($1, 7283647))"
 
 ANY_TABLE_AT: Final = """
 SELECT EXISTS (SELECT FROM tables t

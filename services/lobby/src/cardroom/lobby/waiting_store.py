@@ -117,6 +117,7 @@ class WaitingStore:
         return outcome
 
     async def _add(self, conn: Connection, ask: JoinRequest, wanted: Wanted) -> Entry | Refusal:
+        await conn.execute(wsql.LOCK_PLAYERS_LISTS, ask.player_id)
         stay = await conn.fetchrow(sql.READ_ACTIVE_SEATING, ask.player_id)
         if stay is not None:
             return refusals.already_seated(str(stay["table_id"]), stay["seat"])
@@ -179,7 +180,10 @@ class WaitingStore:
             # A player is on so many lists at most: among so many entries are as many players as seats, or everyone.
             line = await conn.fetch(wsql.LINE_AT_ANY, ids, free * waiting.LISTS_MAX)
             now = await conn.fetchval("SELECT now()")
-            served = next_reservations([rows.entry(row) for row in line], rooms, now + waiting.KEPT_FOR)
+            due = next_reservations([rows.entry(row) for row in line], rooms, now + waiting.KEPT_FOR)
+            found = await conn.fetch(wsql.LOCK_IN_LINE, [one.entry_id for one in due])
+            still_in_line = {str(row["entry_id"]) for row in found}
+            served = [one for one in due if one.entry_id in still_in_line]
             kept = [(one, one.reservation) for one in served if one.reservation is not None]
             await conn.execute(
                 wsql.KEEP_SEATS,
