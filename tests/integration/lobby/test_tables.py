@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -13,6 +14,7 @@ from cardroom.chassis.bus import EventBus, Message
 from cardroom.chassis.errors import FailedPrecondition, InvalidArgument
 from cardroom.contracts.events.v1 import events_pb2
 from cardroom.contracts.table.v1 import view_pb2
+from cardroom.lobby.store import EndedHand, TableStore
 from tests.integration.lobby.conftest import Lobby, refusal, token, until
 
 
@@ -149,14 +151,14 @@ async def bus(amqp_url: str) -> Any:
     await made.stop()
 
 
-def played(table_id: str, number: int, pot: int, seconds_ago: int) -> Message:
+def played(table_id: str, number: int, pot: int, seconds_ago: int, *, is_void: bool = False) -> Message:
     """A whole hand in one change."""
     now = Timestamp()
     now.GetCurrentTime()
     now.seconds -= seconds_ago
     events = [
         view_pb2.TableEvent(hand_started=view_pb2.HandStarted(hand_number=number)),
-        view_pb2.TableEvent(hand_ended=view_pb2.HandEnded(hand_number=number, pot_total=pot)),
+        view_pb2.TableEvent(hand_ended=view_pb2.HandEnded(hand_number=number, pot_total=pot, is_void=is_void)),
     ]
     change = events_pb2.TableChanged(table_id=table_id, version=number, occurred_at=now, events=events)
     group = events_pb2.TablesChanged(changes=[change])
@@ -186,3 +188,26 @@ async def test_hands_of_more_than_an_hour_ago_do_not_count(lobby: Lobby, table_i
         return table if table.average_pot else None
 
     assert (await until(counted)).hands_per_hour == 1
+
+
+async def test_14_4_a_void_hand_is_no_pot_of_0_in_the_average(lobby: Lobby, table_id: str, bus: EventBus) -> None:
+    hands = [played(table_id, 1, 60, 30), played(table_id, 2, 0, 20, is_void=True), played(table_id, 3, 80, 10)]
+    await bus.publish(hands)
+
+    async def counted() -> Any:
+        table = await lobby.player().table(table_id)
+        return table if table.average_pot not in {0, 60} else None
+
+    assert (await until(counted)).average_pot == 70
+
+
+async def test_the_hands_of_a_closed_table_are_forgotten(lobby: Lobby, table_id: str) -> None:
+    now = datetime.now(UTC)
+    open_id = str((await lobby.create()).table_id)
+    store = TableStore(lobby.pool)
+    await store.add_hands([EndedHand(one, 1, 60, now - timedelta(hours=2)) for one in (table_id, open_id)])
+    await store.add_hands([EndedHand(table_id, 2, 60, now)])
+    await lobby.close(table_id)
+    await store.forget_old_hands()
+    left = await lobby.pool.fetch("SELECT * FROM hands WHERE table_id = ANY($1::uuid[])", [table_id, open_id])
+    assert {(str(row["table_id"]), row["hand_number"]) for row in left} == {(table_id, 2), (open_id, 1)}

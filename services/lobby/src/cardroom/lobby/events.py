@@ -45,7 +45,7 @@ class TableChanges:
             change = events_pb2.TableChanged.FromString(message.body)
             for event in change.events:
                 kind = event.WhichOneof("event")
-                if kind == "hand_ended":
+                if kind == "hand_ended" and not event.hand_ended.is_void:
                     ended = event.hand_ended
                     hands.append(EndedHand(change.table_id, ended.hand_number, ended.pot_total, _at(change)))
                 elif kind == "hand_started" and event.hand_started.hand_number == 1:

@@ -190,9 +190,12 @@ FROM (SELECT table_id, min(at) AS at FROM unnest($1::uuid[], $2::timestamptz[]) 
 WHERE t.table_id = d.table_id AND t.first_hand_at IS NULL
 """
 
+# Tables by demand come and go for years: of one that is closed nothing is shown any more.
 FORGET_OLD_HANDS: Final = """
-DELETE FROM hands h USING (SELECT table_id, max(hand_number) AS last FROM hands GROUP BY 1) n
-WHERE h.table_id = n.table_id AND h.hand_number <= n.last - 50 AND h.ended_at < now() - interval '1 hour'
+DELETE FROM hands h
+USING (SELECT table_id, max(hand_number) AS last FROM hands GROUP BY 1) n JOIN tables t USING (table_id)
+WHERE h.table_id = n.table_id AND h.ended_at < now() - interval '1 hour'
+  AND (h.hand_number <= n.last - 50 OR t.state = 'closed')
 """
 
 # --- what is kept for repeats, and no longer: a stay is needed as long as a request leads to it.
