@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from cardroom.client.view import apply_change
+from cardroom.table.domain.commands import VoidHand
+from cardroom.table.domain.decide import decide
 from cardroom.table.domain.presence import due_ms
 from cardroom.table.domain.view import public_view
 from tests.unit.table.life.room import Committed, Room
@@ -38,3 +40,12 @@ class Memory:
         told = {player: at for player, at in self.told.items() if at}
         assert told == {player: at for player, at in due.items() if at}, "the clock knows how long absences may last"
         assert room.rebuilt() == room.state, "a table rebuilt from its log is the table"
+        if room.state.hand is not None:
+            self._salvage(room)
+
+    def _salvage(self, room: Room) -> None:
+        """14.4: a void hand leaves the same table, whether its owner knows it or a new one finds it in pieces."""
+        known, salvaged = (decide(one, VoidHand(), room.now_ms).state for one in (room.state, room.salvaged()))
+        assert salvaged.timing_generation >= known.timing_generation, "the clock forgets what it was told before"
+        salvaged.timing_generation, salvaged.answered = known.timing_generation, known.answered
+        assert salvaged == known

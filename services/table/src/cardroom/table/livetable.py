@@ -34,6 +34,7 @@ class LiveTable:
         "feed",
         "is_gone",
         "is_stopped",
+        "latest_ms",
         "must_load",
         "must_take_over",
         "shard",
@@ -55,6 +56,8 @@ class LiveTable:
         self.is_stopped = False
         self.broke_at = -1
         """The version at which a command broke something, and the table was read anew because of it."""
+        self.latest_ms = 0
+        """When the last change was decided here; each is later than the one before."""
         self.is_gone = False
         """Another replica owns the table, or will."""
         self.feed = Feed()

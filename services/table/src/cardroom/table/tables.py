@@ -317,7 +317,7 @@ class Tables:
                 raise TableUnknown(live.table_id)
             state = opened(command)
         deck = Deck.shuffled(self._randbelow) if isinstance(command, DealHand) else None
-        now = self._clock()
+        now = self._now(live)
         try:
             with telemetry.span("table.decide", command=type(command).__name__):
                 decision = decide(state, command, now, deck)
@@ -328,8 +328,13 @@ class Tables:
             raise
         except Exception as error:  # noqa: BLE001,RUF100 - whatever it is, the table's players must get their chips back
             return self._broken(live, state, command, error)
+        live.latest_ms = now
         _DECIDED[type(command)].inc()
         return decision, write
+
+    def _now(self, live: LiveTable) -> int:
+        """The time of the next change: later than that of the last, as facts of a player are told apart by it."""
+        return max(self._clock(), live.latest_ms + 1)
 
     def _written(self, live: LiveTable, state: TableState, decision: Decision, command: Command, now: int) -> Write:
         return written(state, decision, command, shard=live.shard, epoch=live.epoch, now_ms=now, box=self._box)
@@ -364,7 +369,7 @@ class Tables:
 
     def _void(self, live: LiveTable, state: TableState) -> tuple[Decision, Write]:
         """The hand cannot be completed and is void (14.4)."""
-        command, now = VoidHand(), self._clock()
+        command, now = VoidHand(), self._now(live)
         try:
             decision = decide(state, command, now)
             write = self._written(live, state, decision, command, now)
