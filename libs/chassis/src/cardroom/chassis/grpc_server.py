@@ -35,6 +35,8 @@ OPTIONS: Final = (
     # A peer that is dead is noticed within 15 s: players without a connection must be known (rule 9.5).
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
+    # This is what the answer to a ping is waited for; without it, a minute.
+    ("grpc.http2.ping_timeout_ms", 5_000),
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.min_ping_interval_without_data_ms", 5_000),

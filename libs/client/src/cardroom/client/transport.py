@@ -15,10 +15,16 @@ from cardroom.client import errors
 _Answer = TypeVar("_Answer")
 
 RETRYABLE_CODES: Final = frozenset(
-    {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.ABORTED}
+    {
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+        grpc.StatusCode.CANCELLED,
+        grpc.StatusCode.ABORTED,
+    }
 )
-"""After the first two nobody knows whether the call happened; after ABORTED it did not, because other writes kept
-getting in the way. What is safe to repeat is repeated."""
+"""After the first three nobody knows whether the call happened (a server that stops cancels what it has not taken up
+yet; what is cancelled here raises CancelledError). After ABORTED it did not, because other writes kept getting in the
+way. What is safe to repeat is repeated."""
 
 SILENCE_SECONDS_MAX: Final = 15.0
 """A stream without so much as a heartbeat for this long is dead (servers send one every 5 s)."""
@@ -27,9 +33,11 @@ SILENCE_SECONDS_MAX: Final = 15.0
 _JITTER: Final = random.Random()  # noqa: S311
 
 _CHANNEL_OPTIONS: Final[list[tuple[str, int]]] = [
-    # Together: a dead edge is noticed within 10 + 5 seconds, also while no call is running.
+    # Together: a dead edge is noticed within 10 + 5 seconds, also while no call is running. The answer to a ping is
+    # waited for as long as the last of these says (a minute by default), whatever the one before it says.
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.http2.ping_timeout_ms", 5_000),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.initial_reconnect_backoff_ms", 200),
