@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from cardroom.chassis.errors import LeaseLost
-from cardroom.chassis.leases import LeaseKeeper, check_epochs
+from cardroom.chassis.leases import DRAIN_BATCH, LeaseKeeper, check_epochs
 
 pytestmark = pytest.mark.slow
 Until = Callable[..., Awaitable[None]]
@@ -205,6 +205,28 @@ async def test_a_callback_that_fails_is_tried_again(pool: asyncpg.Pool, until: U
     keeper = LeaseKeeper(pool, "one", "one:1", shards=1, on_gained=gained)
     await keeper.start()
     await until(lambda: len(tries) == 2)
+    await keeper.stop()
+
+
+async def test_who_leaves_goes_on_with_the_shards_whose_turn_has_not_come(pool: asyncpg.Pool, until: Until) -> None:
+    winding_down: set[int] = set()
+    go_on = asyncio.Event()
+
+    async def losing(shard: int) -> None:
+        winding_down.add(shard)
+        await go_on.wait()
+
+    keeper = LeaseKeeper(pool, "one", "one:1", on_losing=losing)
+    await keeper.start()
+    await until(lambda: len(keeper.owned()) == 256)
+    draining = asyncio.create_task(keeper.drain())
+    await until(lambda: len(winding_down) == DRAIN_BATCH)
+    await asyncio.sleep(0.2)
+    assert len(winding_down) == DRAIN_BATCH, "the others have to wait"
+    assert len(keeper.owned()) == 256
+    go_on.set()
+    await draining
+    assert (len(winding_down), keeper.owned()) == (256, {})
     await keeper.stop()
 
 

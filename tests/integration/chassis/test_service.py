@@ -7,6 +7,7 @@ import json
 import signal
 import sys
 import textwrap
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,22 @@ async def test_parts_start_in_order_and_stop_in_reverse_with_exit_code_0(
         "stop second",
         "stop first",
     ]
+
+
+async def test_who_is_told_to_stop_is_not_ready_but_serves_for_a_while(
+    launch: Callable[..., Awaitable[Process]],
+) -> None:
+    process = await launch(linger_seconds=1)
+    port = json.loads(await process.until('"event": "started"'))["ops_port"]
+    process.process.send_signal(signal.SIGTERM)
+    await process.until("drain second")
+    drained = time.monotonic()
+    status, text = await get(port, "/readyz")
+    assert (status, "starting" in text) == (503, True)
+    assert "closed" not in process.said
+    await process.until("closed")
+    assert time.monotonic() - drained > 0.8
+    assert await process.ended() == 0
 
 
 async def test_the_ops_port_tells_life_readiness_and_metrics(launch: Callable[..., Awaitable[Process]]) -> None:

@@ -81,6 +81,7 @@ class FakeServices(
     metadata: list[dict[str, str]] = field(default_factory=list)
     seconds: float = 0.0
     unavailable_times: int = 0
+    cancelled_times: int = 0
     port: int = field(default_factory=free_port)
     server: grpc.aio.Server | None = None
 
@@ -121,6 +122,9 @@ class FakeServices(
         if self.unavailable_times > 0:
             self.unavailable_times -= 1
             await refuse(context, grpc.StatusCode.UNAVAILABLE, "LEASE_LOST", "ask again")
+        if self.cancelled_times > 0:
+            self.cancelled_times -= 1
+            await context.abort(grpc.StatusCode.CANCELLED)
         return lobby_pb2.ListTablesResponse()
 
     async def Act(self, request: Any, context: Any) -> table_pb2.ActResponse:

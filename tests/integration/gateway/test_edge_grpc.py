@@ -192,6 +192,15 @@ async def test_an_answer_that_says_try_again_is_tried_again(
     assert clean_services.calls == ["ListTables"] * 3
 
 
+async def test_a_call_that_a_stopping_server_cancels_is_made_again(
+    channel: grpc.aio.Channel, bearer: list[tuple[str, str]], clean_services: FakeServices
+) -> None:
+    clean_services.cancelled_times = 2
+    lobby = lobby_pb2_grpc.LobbyServiceStub(channel)
+    await lobby.ListTables(lobby_pb2.ListTablesRequest(), metadata=bearer)
+    assert clean_services.calls == ["ListTables"] * 3
+
+
 async def test_a_replica_that_dies_is_left_at_once_and_then_for_good(
     start_edge: Callable[..., Awaitable[Edge]], services: FakeServices, bearer: list[tuple[str, str]]
 ) -> None:

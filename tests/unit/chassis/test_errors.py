@@ -78,6 +78,7 @@ def test_lost_leases_are_named() -> None:
         ConnectionRefusedError(),
         TimeoutError(),
         rpc_error(grpc.StatusCode.UNAVAILABLE, "down"),
+        rpc_error(grpc.StatusCode.CANCELLED, "stopping"),
         Unavailable("X", "x"),
         asyncpg.SerializationError("again"),
     ],

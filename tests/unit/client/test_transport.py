@@ -28,7 +28,13 @@ class Attempts:
 
 
 @pytest.mark.parametrize(
-    "code", [grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.ABORTED]
+    "code",
+    [
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+        grpc.StatusCode.CANCELLED,
+        grpc.StatusCode.ABORTED,
+    ],
 )
 async def test_what_may_not_have_happened_is_repeated(code: grpc.StatusCode) -> None:
     attempts = Attempts(code, code)

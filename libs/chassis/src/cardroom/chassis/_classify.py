@@ -25,6 +25,8 @@ _RETRYABLE = frozenset(
     {
         grpc.StatusCode.UNAVAILABLE,
         grpc.StatusCode.DEADLINE_EXCEEDED,
+        # By the other side, which is stopping; what is cancelled here raises CancelledError.
+        grpc.StatusCode.CANCELLED,
         grpc.StatusCode.ABORTED,
         grpc.StatusCode.RESOURCE_EXHAUSTED,
     }

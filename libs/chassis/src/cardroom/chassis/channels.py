@@ -26,6 +26,8 @@ T = TypeVar("T")
 OPTIONS: Final = (
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 5_000),
+    # This is what the answer to a ping is waited for; without it, a minute.
+    ("grpc.http2.ping_timeout_ms", 5_000),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.initial_reconnect_backoff_ms", 100),
@@ -35,7 +37,10 @@ OPTIONS: Final = (
     # A name or a list may stand for several replicas: each gets its share, and one that is gone gets none.
     ("grpc.service_config", '{"loadBalancingConfig": [{"round_robin": {}}]}'),
 )
-RETRY_CODES: Final = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED})
+# A server that stops cancels the calls that it has not taken up yet. (What is cancelled here raises CancelledError.)
+RETRY_CODES: Final = frozenset(
+    {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED}
+)
 
 
 class Channels:
@@ -96,8 +101,8 @@ async def call_with_retry(
 ) -> T:
     """Return what `call()` answers; try again, with growing jittered waits, while it fails with one of `codes`.
 
-    For reads and for writes that carry an idempotency key only: after UNAVAILABLE or DEADLINE_EXCEEDED nobody knows
-    whether the write happened. Give the call itself a `timeout`. Raises the other side's CardroomError.
+    For reads and for writes that carry an idempotency key only: after these codes nobody knows whether the write
+    happened. Give the call itself a `timeout`. Raises the other side's CardroomError.
     """
     assert attempts >= 1, f"attempts is {attempts}: at least 1"
     wait = first_wait

@@ -41,6 +41,7 @@ TTL_SECONDS: Final = 3.0
 RENEW_SECONDS: Final = 0.5
 MARGIN_SECONDS: Final = 0.5
 HANDOVER_BATCH: Final = 8
+DRAIN_BATCH: Final = 16
 TICK_GAP_SECONDS: Final = 0.01
 RETRY_SECONDS: Final = 0.1
 DRAIN_SECONDS: Final = 4.0
@@ -243,12 +244,16 @@ class LeaseKeeper:
         return claimed
 
     def _hand_over(self, board: Board) -> None:
-        """Begin to hand over a few of the shards that others should have; all of them when we leave."""
+        """Begin to hand over a few of the shards that others should have, or some more of all when we leave.
+
+        What waits for its turn goes on working meanwhile: a shard is without an owner only while its own batch moves.
+        """
         assert self._runner is not None
         keep = set() if self._draining else self._shares.of(self._runner, board)
         surplus = sorted(shard for shard in self._mine if shard not in keep)
         if surplus:
-            self._shifts.hand_over(surplus if self._draining else surplus[:HANDOVER_BATCH], self._nudge.set)
+            batch = DRAIN_BATCH if self._draining else HANDOVER_BATCH
+            self._shifts.hand_over(surplus[:batch], self._nudge.set)
 
     def _lose(self, shards: list[int]) -> None:
         for shard in shards:

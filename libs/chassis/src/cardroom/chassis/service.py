@@ -96,13 +96,18 @@ class App:
             raise
         self._running = True
 
-    async def stop(self) -> None:
-        """Drain, then stop the started parts in reverse, all within `stop_seconds`."""
+    async def stop(self, *, linger_seconds: float = 0.0) -> None:
+        """Drain, serve on for `linger_seconds`, then stop the started parts in reverse, all within `stop_seconds`.
+
+        Whoever spreads the calls learns of a drain only after a while. A server that closes before that cuts off calls
+        that it has not even taken up; one that lingers serves them, or passes them on.
+        """
         self._running = False
         give_up = time.monotonic() + self.settings.stop_seconds
         for part in self._started:
             if isinstance(part, Drains):
                 await _within(part.drain(), give_up, part)
+        await asyncio.sleep(max(0.0, min(linger_seconds, give_up - time.monotonic())))
         while self._started:
             part = self._started.pop()
             await _within(part.stop(), give_up, part)
@@ -196,7 +201,7 @@ async def _main(build: Callable[[S], App | Awaitable[App]], settings: S) -> int:
     log.info("started", ops_port=app.ops.port)
     await waiting
     log.info("stopping")
-    await app.stop()
+    await app.stop(linger_seconds=settings.linger_seconds)
     await app.ops.stop()
     log.info("stopped")
     return 0

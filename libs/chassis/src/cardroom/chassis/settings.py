@@ -71,6 +71,12 @@ class ServiceSettings(BaseSettings):
     )
     client_secret: str = secret("", "Secret of that client.")
     startup_seconds: float = Field(default=60, ge=0, description="How long to wait at start for the database.")
+    linger_seconds: float = Field(
+        default=1.5,
+        ge=0,
+        le=30,
+        description="How long a service that was told to stop goes on serving: until the edge has noticed.",
+    )
     stop_seconds: float = Field(default=10, gt=0, le=60, description="Longest time a stop may take.")
 
     @classmethod

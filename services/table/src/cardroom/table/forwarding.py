@@ -30,8 +30,9 @@ TRY_SECONDS: Final = 1.5
 """A stalled owner must not keep a request until the client gives up; every request may be sent again."""
 PAUSE_SECONDS: Final = 0.05
 _AGAIN: Final = frozenset(
-    {"TABLE_MOVING", "NOT_OWNER", "LEASE_LOST", "SERVER_STOPPING", "UNAVAILABLE", "DEADLINE_EXCEEDED"}
+    {"TABLE_MOVING", "NOT_OWNER", "LEASE_LOST", "SERVER_STOPPING", "UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"}
 )
+_GONE: Final = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED})
 
 
 class Forwarding:
@@ -86,7 +87,7 @@ class Forwarding:
                         await context.send_initial_metadata((*owner_metadata(address), (FORWARDED, "1")))
                     await context.write(message)
             except grpc.RpcError as error:
-                if has_begun and error.code() is grpc.StatusCode.UNAVAILABLE:
+                if has_begun and error.code() in _GONE:
                     raise StreamEnded(TableMoving(table_id)) from error
                 raise
             finally:
