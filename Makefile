@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup check fmt test demo play bench clean
+.PHONY: help setup check fmt test demo play bench soak clean
 
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 BIN := .venv/bin
@@ -46,6 +46,9 @@ play: setup ## Sit down at the running demo yourself; EDGE=host:port plays somew
 
 bench: setup ## Measure latency, throughput and idle cost of the whole stack; BENCH=idle measures one thing
 	@$(BIN)/python -m tests.bench $(BENCH)
+
+soak: setup ## Play at 200 tables while every process is ended in turn, then audit; MINUTES=20 says how long
+	@$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),20)
 
 clean: ## Remove what the other commands made, and what killed runs left on the machine
 	@[ ! -x $(BIN)/python ] || $(BIN)/python -m cardroom.local clean

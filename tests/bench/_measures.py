@@ -66,11 +66,21 @@ def sample(names: Mapping[int, str]) -> Moment:
     """CPU time of the named processes, with all that they have started."""
     stats = _processes()
     used: dict[str, float] = {}
-    for pid, process in stats.items():
+    for pid, name in _named(names, stats):
+        used[name] = used.get(name, 0.0) + stats[pid].seconds
+    return Moment(time.monotonic(), used, _busy_seconds())
+
+
+def processes_of(names: Mapping[int, str]) -> dict[int, str]:
+    """The named processes and all that they have started, with the same names."""
+    return dict(_named(names, _processes()))
+
+
+def _named(names: Mapping[int, str], stats: Mapping[int, _Process]) -> Iterator[tuple[int, str]]:
+    for pid in stats:
         name = next((names[one] for one in (pid, *_ancestors(pid, stats)) if one in names), None)
         if name is not None:
-            used[name] = used.get(name, 0.0) + process.seconds
-    return Moment(time.monotonic(), used, _busy_seconds())
+            yield pid, name
 
 
 def _ancestors(pid: int, stats: Mapping[int, _Process]) -> Iterator[int]:

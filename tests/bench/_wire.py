@@ -8,11 +8,14 @@ without tables (RFC 7541 allows it, and it is told so), so that equal blocks mea
 from __future__ import annotations
 
 import asyncio
+import base64
 import functools
 import struct
 from collections.abc import Callable
 from typing import Final, cast
 
+import grpc
+from google.rpc import error_details_pb2, status_pb2
 from hpack import Decoder, Encoder, NeverIndexedHeaderTuple
 
 __all__ = ["CallFailed", "Headers", "Wire", "block"]
@@ -29,11 +32,27 @@ Headers = dict[str, str]
 
 
 class CallFailed(Exception):
-    """A call ended with another status than OK."""
+    """A call ended with another status than OK. `details` are the status's details as they were sent."""
 
-    def __init__(self, status: str, message: str) -> None:
+    def __init__(self, status: str, message: str, details: str = "") -> None:
         super().__init__(f"{status}: {message}")
         self.status = status
+        self._details = details
+
+    @property
+    def reason(self) -> str:
+        """Why, by the stable name that the server gave; the status's own name where it gave none."""
+        if not self._details:
+            return _STATUS_NAMES.get(self.status, self.status)
+        padded = self._details + "=" * (-len(self._details) % 4)
+        info = error_details_pb2.ErrorInfo()
+        for detail in status_pb2.Status.FromString(base64.b64decode(padded)).details:
+            if detail.Unpack(info):
+                return str(info.reason)
+        return _STATUS_NAMES.get(self.status, self.status)
+
+
+_STATUS_NAMES: Final = {str(code.value[0]): code.name for code in grpc.StatusCode}
 
 
 class _Call:
@@ -108,6 +127,11 @@ class Wire(asyncio.Protocol):
         )
         return number
 
+    @property
+    def is_open(self) -> bool:
+        """Whether calls can be made."""
+        return self._transport is not None
+
     def cancel(self, number: int) -> None:
         """Forget a call."""
         if self._calls.pop(number, None) is not None and self._transport is not None:
@@ -117,6 +141,11 @@ class Wire(asyncio.Protocol):
         """Close the connection."""
         if self._transport is not None:
             self._transport.close()
+
+    def abort(self) -> None:
+        """Drop the connection, whatever is under way."""
+        if self._transport is not None:
+            self._transport.abort()
 
     # What the event loop calls
 
@@ -196,7 +225,8 @@ class Wire(asyncio.Protocol):
         call = self._calls.pop(number, None)
         if call is not None:
             status = trailers.get("grpc-status", "none")
-            call.on_end(None if status == "0" else CallFailed(status, trailers.get("grpc-message", "")))
+            details = trailers.get("grpc-status-details-bin", "")
+            call.on_end(None if status == "0" else CallFailed(status, trailers.get("grpc-message", ""), details))
 
     def _write(self, frame: bytes) -> None:
         if self._transport is not None:
