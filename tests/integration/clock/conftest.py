@@ -60,11 +60,17 @@ class Clock:
 
     async def bank_ms(self, player_id: str, who: Any = None) -> int:
         """What is left of a player's bank."""
+        return int((await self.bank(player_id, who)).left_ms)
+
+    async def bank(self, player_id: str, who: Any = None) -> clock_pb2.GetTimeBankResponse:
+        """A player's bank."""
         stub: Any = clock_pb2_grpc.ClockServiceStub(self.channel)
         request = clock_pb2.GetTimeBankRequest(player_id=player_id)
-        answer = await stub.GetTimeBank(request, metadata=who or token("service:lobby", "clock.bank"))
+        answer: clock_pb2.GetTimeBankResponse = await stub.GetTimeBank(
+            request, metadata=who or token("service:lobby", "clock.bank")
+        )
         assert answer.full_ms == 30_000
-        return int(answer.left_ms)
+        return answer
 
 
 @dataclass

@@ -41,6 +41,7 @@ async def test_9_1_what_was_used_is_gone_and_the_table_is_told(
     again = (await use_bank(site, table, tables, publish)).left.ToMilliseconds()
     assert again < left
     assert tables.of("SetTimeBank", table.table_id)[-1].request.generation == 2
+    assert (await clock.bank(table.player_id)).generation == 2, "who sits down next brings what the table was told last"
 
 
 async def test_the_next_turn_has_what_is_left(clock: Clock, tables: FakeTables, publish: Publish, site: Site) -> None:

@@ -28,6 +28,7 @@ class Stay:
     is_over: bool = False
     last_hand_number: int = 0
     time_bank_left_ms: int = 0
+    time_bank_generation: int = 0
     display_name: str = ""
     waiting: dict[str, int] = field(default_factory=dict)
 
@@ -138,6 +139,7 @@ class FakeTables(internal_pb2_grpc.TableSeatServiceServicer):
                 request.seat,
                 request.stack,
                 time_bank_left_ms=request.time_bank_left_ms,
+                time_bank_generation=request.time_bank_generation,
                 display_name=request.display_name,
             )
             return internal_pb2.SeatPlayerResponse(version=state.version)
@@ -261,7 +263,7 @@ class FakeClock(clock_pb2_grpc.ClockServiceServicer):
 
     async def GetTimeBank(self, request: Any, context: Any) -> Any:
         def work() -> Any:
-            return clock_pb2.GetTimeBankResponse(left_ms=self.state.bank_ms, full_ms=30_000)
+            return clock_pb2.GetTimeBankResponse(left_ms=self.state.bank_ms, full_ms=30_000, generation=7)
 
         return await self.state.answer("GetTimeBank", work, context)
 

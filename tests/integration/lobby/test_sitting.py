@@ -25,6 +25,7 @@ async def test_a_player_sits_with_chips_in_escrow_under_their_name_and_with_thei
     assert lobby.neighbours.escrow[table_id, ada.id] == 1500
     (stay,) = lobby.neighbours.seated(ada.id)
     assert (stay.seat, stay.stack, stay.display_name, stay.time_bank_left_ms) == (3, 1500, "Ada L.", 21_000)
+    assert stay.time_bank_generation == 7
     assert (await ada.seat()) == seating
 
 
@@ -39,7 +40,8 @@ async def test_a_clock_that_is_down_keeps_nobody_from_a_seat(lobby: Lobby, table
     lobby.neighbours.failing.add("GetTimeBank")
     ada = lobby.player()
     await ada.sit(table_id)
-    assert lobby.neighbours.seated(ada.id)[0].time_bank_left_ms == 30_000
+    (stay,) = lobby.neighbours.seated(ada.id)
+    assert (stay.time_bank_left_ms, stay.time_bank_generation) == (30_000, 0)
 
 
 async def test_a_repeat_gets_the_first_outcome_again(lobby: Lobby, table_id: str) -> None:

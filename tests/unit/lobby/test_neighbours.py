@@ -12,7 +12,7 @@ from cardroom.chassis.channels import Channels
 from cardroom.chassis.errors import Unavailable
 from cardroom.lobby.domain.seating import Seating
 from cardroom.lobby.errors import NotNow
-from cardroom.lobby.neighbours import FULL_TIME_BANK_MS, GrpcTables, GrpcTimeBanks, GrpcWallet
+from cardroom.lobby.neighbours import FULL_TIME_BANK_MS, GrpcTables, GrpcTimeBanks, GrpcWallet, TimeBank
 from cardroom.lobby.settings import LobbySettings
 
 SEATING = Seating("s", "t", "p", "Ada", seat=1, buy_in=1000, reserved_at=datetime(2025, 1, 1, tzinfo=UTC), hold_id="h")
@@ -37,9 +37,9 @@ async def test_without_a_token_of_its_own_the_lobby_tries_again(channel: grpc.ai
         wallet.post_hold(SEATING),
         wallet.void_hold(SEATING),
         wallet.cash_out(SEATING),
-        tables.seat_player(SEATING, 0),
+        tables.seat_player(SEATING, TimeBank(0)),
         tables.end_seating(SEATING),
     ):
         with pytest.raises(NotNow):
             await call
-    assert await GrpcTimeBanks(channel).left_ms("p") == FULL_TIME_BANK_MS
+    assert await GrpcTimeBanks(channel).bank("p") == TimeBank(FULL_TIME_BANK_MS, generation=0)

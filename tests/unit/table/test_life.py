@@ -376,10 +376,6 @@ class TableLife(RuleBasedStateMachine):
         self.meanwhile(so)
         command, first = self.done[-1 - which % len(self.done)]
         state = self.room.state
-        if isinstance(command, do.SetTimeBank):
-            seat = state.seat_of(command.player_id)
-            if seat is not None and seat.time_bank_generation < command.generation:
-                return  # of an earlier stay: the clock tells what holds in this one after it has begun
         try:
             answer = self.room.execute(command)
             assert not isinstance(command, do.Act | do.EndSeating) or answer == first or first is None

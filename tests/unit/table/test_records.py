@@ -15,7 +15,7 @@ from tests.unit.table.driver import CALL, FOLD, RAISE, STAKES, Driver, player_id
 COMMANDS: list[do.Command] = [
     do.OpenTable(player_id(1), "Name", STAKES, do.Pace(1, 2, 3, 4, 5, 6)),
     do.CloseTable(),
-    do.SeatPlayer("s", player_id(1), "A", 3, 500, 12_000),
+    do.SeatPlayer("s", player_id(1), "A", 3, 500, 12_000, 8),
     do.EndSeating("s"),
     do.Act(player_id(1), Token(3, 4), RAISE, 60),
     do.Act(player_id(1), Token(3, 4), FOLD, 0),

@@ -120,6 +120,19 @@ def test_2_4_a_deal_is_called_off_when_only_one_is_left_to_play() -> None:
     assert decision.timing.WhichOneof("waiting_for") is None
 
 
+def test_9_2_what_an_earlier_stay_was_told_of_the_bank_does_not_count_in_this_one() -> None:
+    table = Driver(500, 500)
+    told_late = do.SetTimeBank(player_id(2), 12_000, 4)
+    assert table.do(told_late).changes
+    table.leave(2)
+    # Away for five minutes: the bank is full again, and the clock still has it under the same generation.
+    table.do(do.SeatPlayer("back", player_id(2), "B", 2, 500, 30_000, 4))
+    again = table.do(told_late)
+    assert (again.changes, again.answer) == (False, True)
+    assert table.at(2).time_bank_ms == 30_000
+    assert not table.do(do.SetTimeBank(player_id(2), 30_000, 5)).answer, "what the clock says of this stay counts"
+
+
 def test_10_1_sitting_out_twice_changes_nothing() -> None:
     table = Driver(500, 500)
     table.do(do.SitOut(player_id(1)))

@@ -161,8 +161,9 @@ class Room:
 
     def sit_down(self, player: str, seating_id: str, seat: int, stack: int, *, is_online: bool = True) -> None:
         """A player sits down and opens a stream, or does not."""
-        left = banks.left_when_sitting_down(self.bank(player), self.now_ms)
-        self.execute(do.SeatPlayer(seating_id, player, player.title(), seat, stack, left))
+        bank = self.bank(player)
+        left = banks.left_when_sitting_down(bank, self.now_ms)
+        self.execute(do.SeatPlayer(seating_id, player, player.title(), seat, stack, left, bank.generation))
         if is_online:
             self.online.add(player)
 

@@ -35,7 +35,7 @@ class ClockApi(clock_pb2_grpc.ClockServiceServicer):
             raise PermissionDenied("NOT_YOUR_TIME_BANK", f"player {player_id} is not you: ask for your own time bank")
         bank = await self._store.bank(player_id)
         left = banks.left_when_sitting_down(bank, self._now_ms())
-        return clock_pb2.GetTimeBankResponse(left_ms=left, full_ms=banks.FULL_MS)
+        return clock_pb2.GetTimeBankResponse(left_ms=left, full_ms=banks.FULL_MS, generation=bank.generation)
 
 
 def _player_id(text: str) -> str:

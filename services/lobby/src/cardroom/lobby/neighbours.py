@@ -6,6 +6,7 @@ Every call either answers, or raises `Refused` (a definite no) or `NotNow` (nobo
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import grpc
@@ -68,10 +69,18 @@ class Wallet(Protocol):
         """Bring the chips back from the table; return how many."""
 
 
+@dataclass(frozen=True, slots=True)
+class TimeBank:
+    """What a player's time bank holds. `generation` tells the table which of the clock's tidings are newer."""
+
+    left_ms: int
+    generation: int = 0
+
+
 class Tables(Protocol):
     """What the lobby asks of the table service."""
 
-    async def seat_player(self, seating: Seating, time_bank_left_ms: int) -> int:
+    async def seat_player(self, seating: Seating, bank: TimeBank) -> int:
         """Put the player on the seat; return the table's version."""
 
     async def end_seating(self, seating: Seating) -> End:
@@ -90,8 +99,8 @@ class Tables(Protocol):
 class TimeBanks(Protocol):
     """What the lobby asks of the clock."""
 
-    async def left_ms(self, player_id: str) -> int:
-        """What is left of the player's time bank; a full one while the clock does not answer."""
+    async def bank(self, player_id: str) -> TimeBank:
+        """The player's time bank; a full one of no generation while the clock does not answer."""
 
 
 class GrpcWallet:
@@ -173,7 +182,7 @@ class GrpcTables:
     def __init__(self, channel: grpc.aio.Channel) -> None:
         self._stub = internal_pb2_grpc.TableSeatServiceStub(channel)
 
-    async def seat_player(self, seating: Seating, time_bank_left_ms: int) -> int:
+    async def seat_player(self, seating: Seating, bank: TimeBank) -> int:
         """See `Tables`."""
         request = internal_pb2.SeatPlayerRequest(
             table_id=seating.table_id,
@@ -182,7 +191,8 @@ class GrpcTables:
             display_name=seating.display_name,
             seat=seating.seat,
             stack=seating.buy_in,
-            time_bank_left_ms=time_bank_left_ms,
+            time_bank_left_ms=bank.left_ms,
+            time_bank_generation=bank.generation,
         )
         return (await _answer(self._stub.SeatPlayer, request)).version
 
@@ -219,14 +229,15 @@ class GrpcTimeBanks:
     def __init__(self, channel: grpc.aio.Channel) -> None:
         self._stub = clock_pb2_grpc.ClockServiceStub(channel)
 
-    async def left_ms(self, player_id: str) -> int:
+    async def bank(self, player_id: str) -> TimeBank:
         """See `TimeBanks`."""
         request = clock_pb2.GetTimeBankRequest(player_id=player_id)
         try:
-            return (await _answer(self._stub.GetTimeBank, request, TIME_BANK_CALL_SECONDS)).left_ms
+            answer = await _answer(self._stub.GetTimeBank, request, TIME_BANK_CALL_SECONDS)
         except (NotNow, Refused):
             # Nobody is kept from a seat by a clock that is down; it corrects the table when it is back.
-            return FULL_TIME_BANK_MS
+            return TimeBank(FULL_TIME_BANK_MS)
+        return TimeBank(answer.left_ms, answer.generation)
 
 
 def stakes_message(stakes: Stakes) -> view_pb2.Stakes:

@@ -93,7 +93,7 @@ class SeatingSaga:
             case Call.PLACE_HOLD:
                 return stays.hold_placed(seating, await self._wallet.place_hold(seating))
             case Call.SEAT_PLAYER:
-                bank = await self._banks.left_ms(seating.player_id)
+                bank = await self._banks.bank(seating.player_id)
                 return stays.seat_given(seating, await self._tables.seat_player(seating, bank))
             case Call.POST_HOLD:
                 await self._wallet.post_hold(seating)

@@ -74,7 +74,7 @@ def _pack_seating(logged: pb.LoggedCommand, command: do.Command) -> None:
             )
         case do.CloseTable():
             logged.close_table.SetInParent()
-        case do.SeatPlayer(seating_id, player_id, display_name, seat, stack, time_bank_ms):
+        case do.SeatPlayer(seating_id, player_id, display_name, seat, stack, time_bank_ms, generation):
             logged.seat_player.CopyFrom(
                 pb.LoggedSeatPlayer(
                     seating_id=seating_id,
@@ -83,6 +83,7 @@ def _pack_seating(logged: pb.LoggedCommand, command: do.Command) -> None:
                     seat=seat,
                     stack=stack,
                     time_bank_left_ms=time_bank_ms,
+                    time_bank_generation=generation,
                 )
             )
         case do.EndSeating(seating_id):
@@ -114,7 +115,7 @@ _UNPACK: Final[dict[str, Any]] = {
     "open_table": lambda m: do.OpenTable(m.table_id, m.name, m.stakes, _unpack_pace(m.pace)),
     "close_table": lambda _: do.CloseTable(),
     "seat_player": lambda m: do.SeatPlayer(
-        m.seating_id, m.player_id, m.display_name, m.seat, m.stack, m.time_bank_left_ms
+        m.seating_id, m.player_id, m.display_name, m.seat, m.stack, m.time_bank_left_ms, m.time_bank_generation
     ),
     "end_seating": lambda m: do.EndSeating(m.seating_id),
     "act": lambda m: do.Act(m.player_id, _token(m.turn), m.action.kind, m.action.amount),

@@ -72,6 +72,7 @@ class SeatApi(Methods):
             seat=request.seat,
             stack=request.stack,
             time_bank_ms=max(0, request.time_bank_left_ms),
+            time_bank_generation=max(0, request.time_bank_generation),
         )
         await self._tables.execute(table_id, command)
         return pb.SeatPlayerResponse(version=await self._version(table_id))

@@ -80,7 +80,7 @@ class CloseTable:
 
 @dataclass(frozen=True, slots=True)
 class SeatPlayer:
-    """Put a player on a seat. `seating_id` names the stay."""
+    """Put a player on a seat. `seating_id` names the stay; `time_bank_generation` how new the bank's content is."""
 
     seating_id: str
     player_id: str
@@ -88,6 +88,7 @@ class SeatPlayer:
     seat: int
     stack: int
     time_bank_ms: int
+    time_bank_generation: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,8 @@ def seat_player(step: Step, command: SeatPlayer) -> None:
         display_name=command.display_name,
         stack=command.stack,
         time_bank_ms=command.time_bank_ms,
+        # What an earlier stay was told and comes again is not newer than this.
+        time_bank_generation=command.time_bank_generation,
         # Their stream comes after they sit; nobody counts as away before 60 s without one.
         unseen_since_ms=step.now_ms,
     )
