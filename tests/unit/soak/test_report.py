@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ LAST = {
 def soak(**changes: Any) -> Soak:
     """A soak in which all is well, but for the changes."""
     options = argparse.Namespace(tables=2, players=3)
-    memory = [{"table-0": 70.0}, {"table-0": 71.0}, {"table-0": 72.5}]
+    memory: list[Mapping[str, float]] = [{"table-0": 70.0}, {"table-0": 71.0}, {"table-0": 72.5}]
     return Soak(options, minutes=1.0, memory=memory, audit_code=0, **({"last": LAST} | changes))
 
 
