@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from cardroom.clock.domain.timers import REPEAT_MS
 from tests.integration.clock.conftest import Clock, Publish, Site
 from tests.integration.clock.room import FakeTables, Table, now_ms
 
@@ -153,7 +154,7 @@ async def test_clocks_that_share_the_firing_never_both_tell_a_table(
         for room in rooms:
             await site.until_timer(room.table_id, fire_at_ms=None)
     for room in rooms:
-        first, *repeats = tables.of("DealHand", room.table_id)
-        assert first.at_ms >= due
-        # On a busy machine an answer may take longer than a repeat; never do both clocks tell it.
-        assert all(repeat.at_ms - first.at_ms >= 900 for repeat in repeats)
+        # On a busy machine an answer may take longer than a repeat, and each of them may come late on its way;
+        # never does a table hear more often than one clock alone would have told it.
+        for number, told in enumerate(tables.of("DealHand", room.table_id)):
+            assert told.at_ms >= due + number * REPEAT_MS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -32,6 +32,20 @@ DEMAND = OAK.demand()
 LIVE = (
     "SELECT * FROM tables WHERE demand_key IS NOT NULL AND state IN ('opening', 'open', 'closing') ORDER BY created_at"
 )
+
+
+@dataclass
+class HeadStart:
+    """How much earlier one of two begins. It grows while that one loses and shrinks while it wins."""
+
+    seconds: float = 0.0
+    step: float = 0.0005
+    before: bool | None = None
+
+    def won(self, it: bool) -> None:
+        self.step = self.step * 2 if it is self.before else 0.0005
+        self.seconds += -self.step if it else self.step
+        self.before = it
 
 
 class Room:
@@ -269,19 +283,23 @@ async def test_players_who_wait_for_these_stakes_get_a_table(room: Room) -> None
 async def test_whoever_races_for_a_table_that_is_being_closed_has_a_seat_there_or_is_told_that_it_is_gone(
     room: Room,
 ) -> None:
-    """Closing against sitting down and against joining the table's waiting list: many rounds, any may win."""
+    """Closing against sitting down and against joining the table's waiting list: many rounds, any may win.
+
+    Whoever wins starts later in the next round of its kind, so that the rounds gather where the two meet,
+    however fast the machine is."""
     outcomes = set()
+    heads = {room.reserve: HeadStart(), room.join: HeadStart()}
     for number in range(60):
         await room.demand.settle(replace(DEMAND, open_seats_min=3), AT_ONCE)
         await room.open_all()
         *_, victim = [str(row["table_id"]) for row in await room.live() if row["state"] == "open"]
 
-        async def closes(delay: float) -> None:
-            await asyncio.sleep(delay)
+        async def closes(head: HeadStart) -> None:
+            await asyncio.sleep(max(0.0, -head.seconds))
             await room.demand.settle(DEMAND, AT_ONCE)
 
-        async def comes(come: Callable[[str], Awaitable[Any]], table_id: str) -> str:
-            await asyncio.sleep(0.002)
+        async def comes(come: Callable[[str], Awaitable[Any]], head: HeadStart, table_id: str) -> str:
+            await asyncio.sleep(max(0.0, head.seconds))
             try:
                 await come(table_id)
             except Refused as no:
@@ -289,7 +307,9 @@ async def test_whoever_races_for_a_table_that_is_being_closed_has_a_seat_there_o
             return "came"
 
         come = (room.reserve, room.join)[number % 2]
-        _, outcome = await asyncio.gather(closes(number % 6 * 0.0007), comes(come, victim))
+        head = heads[come]
+        _, outcome = await asyncio.gather(closes(head), comes(come, head, victim))
+        head.won(outcome != "came")
         # Where the last one is not free, the other one may be what is too many.
         state = await room.pool.fetchval("SELECT state FROM tables WHERE table_id = $1", victim)
         assert (outcome, state) in {("came", "open"), ("TABLE_UNKNOWN", "closing")}, f"round {number}"
