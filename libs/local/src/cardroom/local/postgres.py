@@ -5,22 +5,21 @@ from __future__ import annotations
 import secrets
 import shutil
 import signal
-from abc import ABC, abstractmethod
 from pathlib import Path
 
 import asyncpg
 
 from cardroom.local import apt
-from cardroom.local.engine import Container, until_ready
+from cardroom.local.engine import Container
 from cardroom.local.errors import StartFailed
 from cardroom.local.ports import free_port
 from cardroom.local.processes import Process, is_root, run_once
 from cardroom.local.progress import Progress
 from cardroom.local.runs import Run
+from cardroom.local.server import ContainerServer, Server
 from cardroom.local.settings import inherited_environment
 
 _USER = "cardroom"
-_READY_SECONDS = 60.0
 _DEBIAN = Path("/usr/lib/postgresql")
 # Postgres' own meanings: SIGINT ends sessions instead of waiting for them, SIGQUIT does not even write a checkpoint.
 _FAST_SHUTDOWN, _IMMEDIATE_SHUTDOWN = signal.SIGINT, signal.SIGQUIT
@@ -31,8 +30,10 @@ AS_UTF8 = "template template0 encoding 'UTF8' lc_collate 'C.UTF-8' lc_ctype 'C.U
 _FAST = ("fsync=off", "full_page_writes=off")
 
 
-class Postgres(ABC):
+class Postgres(Server):
     """A running server of its own, on a free loopback port, with one superuser."""
+
+    READY_SECONDS = 60.0
 
     def __init__(self, *, durable: bool = True) -> None:
         """With `durable=False` a crash of the machine may lose commits; for tests only."""
@@ -62,29 +63,8 @@ class Postgres(ABC):
         await connection.close(timeout=5)
         return True
 
-    async def restart(self, *, hard: bool = False) -> None:
-        """Stop it (at once if `hard`, which makes it recover from its log) and start it on the same data and port."""
-        await (self.kill() if hard else self.stop())
-        await self.start()
 
-    @abstractmethod
-    async def start(self) -> None:
-        """Start it and wait until it takes queries."""
-
-    @abstractmethod
-    async def stop(self) -> None:
-        """Stop it in order; its data stays."""
-
-    @abstractmethod
-    async def kill(self) -> None:
-        """End it as a crash would."""
-
-    @abstractmethod
-    async def remove(self) -> None:
-        """End it and forget its data."""
-
-
-class ContainerPostgres(Postgres):
+class ContainerPostgres(ContainerServer, Postgres):
     """Postgres in a container."""
 
     def __init__(self, image: str, *, run: Run, durable: bool = True, on_host_network: bool = False) -> None:
@@ -111,26 +91,6 @@ class ContainerPostgres(Postgres):
             command=["postgres", *(part for option in (*self._options, *place) for part in ("-c", option))],
             stop_signal=_FAST_SHUTDOWN.name,
         )
-        self._created = False
-
-    async def start(self) -> None:
-        """Start it and wait until it takes queries."""
-        await (self._container.start() if self._created else self._container.create())
-        self._created = True
-        await until_ready(self._container, self.ready, _READY_SECONDS)
-
-    async def stop(self) -> None:
-        """Stop it in order; its data stays."""
-        await self._container.stop()
-
-    async def kill(self) -> None:
-        """End it as a crash would."""
-        await self._container.kill()
-
-    async def remove(self) -> None:
-        """End it and forget its data."""
-        if self._created:
-            await self._container.remove()
 
 
 class BinaryPostgres(Postgres):
@@ -150,7 +110,7 @@ class BinaryPostgres(Postgres):
         if self._process is None:
             self._process = await self._prepare()
         self._process.start()
-        await self._process.until(self.ready, _READY_SECONDS)
+        await self._process.until(self.ready, self.READY_SECONDS)
 
     async def stop(self) -> None:
         """Stop it in order; its data stays."""

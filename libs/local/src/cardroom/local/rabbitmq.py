@@ -7,20 +7,19 @@ import contextlib
 import secrets
 import shutil
 import signal
-from abc import ABC, abstractmethod
 from pathlib import Path
 
 from cardroom.local import apt
-from cardroom.local.engine import Container, until_ready
+from cardroom.local.engine import Container
 from cardroom.local.errors import StartFailed
 from cardroom.local.ports import free_port
 from cardroom.local.processes import Process, is_root
 from cardroom.local.progress import Progress
 from cardroom.local.runs import Run
+from cardroom.local.server import ContainerServer, Server
 from cardroom.local.settings import inherited_environment
 
 _USER = "cardroom"
-_READY_SECONDS = 120.0
 _DEBIAN = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 _HELLO = b"AMQP\x00\x00\x09\x01"
 _METHOD_FRAME = 1
@@ -31,8 +30,10 @@ _THRIFTY = "+S 1:1 +sbwt none +sbwtdcpu none +sbwtdio none"
 _WITHOUT_STATISTICS = "-rabbitmq_management_agent disable_metrics_collector true"
 
 
-class RabbitMQ(ABC):
+class RabbitMQ(Server):
     """A running broker of its own, on free loopback ports, with one administrator."""
+
+    READY_SECONDS = 120.0
 
     def __init__(self, *, statistics: bool = False) -> None:
         """Choose its ports and its secret; nothing starts yet. `statistics`: the management API knows connections."""
@@ -55,29 +56,8 @@ class RabbitMQ(ABC):
         """Whether it greets AMQP clients; it listens only once its users and virtual hosts exist."""
         return await greets(self.port)
 
-    async def restart(self, *, hard: bool = False) -> None:
-        """Stop it (at once if `hard`) and start it on the same data and port."""
-        await (self.kill() if hard else self.stop())
-        await self.start()
 
-    @abstractmethod
-    async def start(self) -> None:
-        """Start it and wait until it greets AMQP clients."""
-
-    @abstractmethod
-    async def stop(self) -> None:
-        """Stop it in order; its data stays."""
-
-    @abstractmethod
-    async def kill(self) -> None:
-        """End it as a crash would."""
-
-    @abstractmethod
-    async def remove(self) -> None:
-        """End it and forget its data."""
-
-
-class ContainerRabbitMQ(RabbitMQ):
+class ContainerRabbitMQ(ContainerServer, RabbitMQ):
     """RabbitMQ in a container."""
 
     def __init__(self, image: str, *, run: Run) -> None:
@@ -95,26 +75,6 @@ class ContainerRabbitMQ(RabbitMQ):
             ports={self.port: 5672, self.management_port: 15672},
             volume="/var/lib/rabbitmq",
         )
-        self._created = False
-
-    async def start(self) -> None:
-        """Start it and wait until it greets AMQP clients."""
-        await (self._container.start() if self._created else self._container.create())
-        self._created = True
-        await until_ready(self._container, self.ready, _READY_SECONDS)
-
-    async def stop(self) -> None:
-        """Stop it in order; its data stays."""
-        await self._container.stop()
-
-    async def kill(self) -> None:
-        """End it as a crash would."""
-        await self._container.kill()
-
-    async def remove(self) -> None:
-        """End it and forget its data."""
-        if self._created:
-            await self._container.remove()
 
 
 class BinaryRabbitMQ(RabbitMQ):
@@ -138,7 +98,7 @@ class BinaryRabbitMQ(RabbitMQ):
         if not self._epmd.running:
             self._epmd.start()
         self._process.start()
-        await self._process.until(self.ready, _READY_SECONDS)
+        await self._process.until(self.ready, self.READY_SECONDS)
 
     async def stop(self) -> None:
         """Stop it in order; its data stays."""
