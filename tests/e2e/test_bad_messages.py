@@ -197,7 +197,7 @@ async def _sse(who: Caller, call: Call) -> tuple[int, Any]:
 
 async def _until_served(who: Caller, call: Call) -> None:
     """Until the server has noticed that the streams are gone."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while True:
             try:
                 await who.grpc(call)

@@ -21,7 +21,7 @@ def seated(session: LobbySession) -> list[tuple[str, int]]:
 
 async def until(session: LobbySession, *expected: tuple[str, int]) -> None:
     """Follow the list until it is this."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while seated(session) != list(expected):
             await anext(session)
 

@@ -64,7 +64,7 @@ class Visitor:
 
     async def leaves(self, table_id: str) -> int:
         """Leave, and wait for the chips."""
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(30):
             while True:
                 answer = await self.says(f"{LOBBY}/LeaveTable", lobby.LeaveTableRequest(table_id=table_id))
                 if answer.seating.state == lobby.SEATING_STATE_OVER:
@@ -187,7 +187,7 @@ async def test_a_watcher_follows_as_server_sent_events(door: Door, stack: Stack)
     async with door.http.get(f"/v1/tables/{table_id}/watch", headers=watcher.headers) as answer:
         await _plays_a_hand(table_id, (ann, bo))
         versions, text = list[int](), ""
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(30):
             while "hand_ended" not in text:
                 text = (await answer.content.readuntil(b"\n\n")).decode().removeprefix("data: ")
                 assert "own_cards" not in text
@@ -236,7 +236,7 @@ async def _assert_follows(following: Any, table_id: str, guests: tuple[Visitor, 
     assert first.HasField("snapshot")
     await _plays_a_hand(table_id, guests)
     version, events = first.version, list[pb.TableEvent]()
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(30):
         while not any(event.HasField("hand_ended") for event in events):
             message: table.PlayResponse = await following()
             if message.HasField("change"):
@@ -247,7 +247,7 @@ async def _assert_follows(following: Any, table_id: str, guests: tuple[Visitor, 
 
 async def _plays_a_hand(table_id: str, guests: tuple[Visitor, Visitor]) -> None:
     """Check and call until a hand is over."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         number = 0
         while True:
             for guest in guests:

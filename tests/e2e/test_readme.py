@@ -176,7 +176,7 @@ async def test_the_python_plays(stack: Stack) -> None:
     await eventually("the end of a hand that both play", hand_over)
     # Who has left has no stream any more: the loop ends by itself, and closes the connection, maybe before the answer.
     leaving = [asyncio.create_task(room["player"].leave(room["seating"].table_id)) for room in rooms]
-    await asyncio.wait_for(asyncio.gather(*playing), 20)
+    await asyncio.wait_for(asyncio.gather(*playing), 30)
     await asyncio.wait(leaving)
 
 

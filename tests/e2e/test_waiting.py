@@ -27,7 +27,8 @@ from tests.party import assert_books_hold, eventually, open_table
 
 WAITING = "cardroom.lobby.v1.WaitingService"
 WAYS = ["gRPC", "gRPC-Web", "JSON"]
-FRESH_SECONDS = 1.0
+FRESH_SECONDS = 5.0
+"""The promise is 1 s, which `make bench BENCH=lobby_watch` measures; tests run beside others on busy machines."""
 SMALL_BLINDS = itertools.count(51)
 """Each table has stakes of its own, so that nobody of another test waits for its seats."""
 Following = Callable[[], Awaitable[pb.WatchMyWaitingResponse]]
@@ -135,11 +136,11 @@ async def test_it_is_told_live_as_server_sent_events(door: Door, stack: Stack) -
 
 
 async def _assert_follows(following: Following, caller: Caller, door: Door, stack: Stack) -> None:
-    """Nothing, then a place in line, then the first place, then a kept seat: each within a second of its cause."""
+    """Nothing, then a place in line, then the first place, then a kept seat: each soon after its cause."""
 
     async def until(state: pb.WaitingState.ValueType, position: int) -> None:
         began = time.monotonic()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while [(e.state, e.position) for e in (await following()).waiting.entries] != [(state, position)]:
                 pass
         assert time.monotonic() - began < FRESH_SECONDS
@@ -162,7 +163,7 @@ async def test_the_session_of_the_client_follows_a_wait(door: Door, stack: Stack
     await player.join_waiting_list(stakes_of(table))
     async with player.watch_my_waiting() as waiting:
         await sitting[0].leave_and_wait(table.table_id, poll_seconds=0.1)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             async for _ in waiting:
                 kept = waiting.seat_kept()
                 if kept is not None:
@@ -171,7 +172,7 @@ async def test_the_session_of_the_client_follows_a_wait(door: Door, stack: Stack
         assert 50 < waiting.seconds_left(kept) <= 60
         seating = await player.sit_down(kept.reserved.table_id, table.stakes.min_buy_in)
         assert seating.seat == kept.reserved.seat
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             async for _ in waiting:
                 if waiting.entries[0].state == pb.WAITING_STATE_SEATED:
                     break

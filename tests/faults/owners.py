@@ -21,7 +21,7 @@ def shard_of(table_id: str) -> int:
 async def owner_of(stack: Stack, table_id: str) -> Service:
     """The process that owns the table now."""
     query = "select r.address from leases l join runners r on r.runner_id = l.owner where l.shard = $1"
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while True:
             rows = await fetch(stack, "table", query, shard_of(table_id))
             for process in stack.processes.values():

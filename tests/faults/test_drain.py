@@ -87,7 +87,7 @@ async def assert_turn_starts_in_full(stack: Stack, at: Party, before: pb.TurnVie
     assert now.started_at.ToMilliseconds() > stopped_at * 1000
     assert now.base_deadline.ToMilliseconds() - now.started_at.ToMilliseconds() == TURN_MS
     assert now.time_bank_left_ms == before.time_bank_left_ms
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while True:
             timer = (await fetch(stack, "clock", TIMER, at.table.table_id))[0]
             if timer["fire_at_ms"] == now.base_deadline.ToMilliseconds():

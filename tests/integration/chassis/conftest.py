@@ -39,7 +39,7 @@ async def pool(database_url: str) -> AsyncIterator[asyncpg.Pool]:
         yield made
 
 
-async def until(true: Callable[[], object], seconds: float = 10.0, what: str = "") -> None:
+async def until(true: Callable[[], object], seconds: float = 30.0, what: str = "") -> None:
     """Wait for something that happens by itself, at most `seconds`."""
     give_up = time.monotonic() + seconds
     while not true():

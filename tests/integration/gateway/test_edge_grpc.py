@@ -102,7 +102,7 @@ async def test_many_streams_share_one_connection(channel: grpc.aio.Channel, bear
     spectator = spectator_pb2_grpc.SpectatorServiceStub(channel)
     request = spectator_pb2.WatchRequest(table_id="endless")
     streams: list[Any] = [spectator.Watch(request, metadata=bearer) for _ in range(300)]
-    first = await asyncio.wait_for(asyncio.gather(*(stream.read() for stream in streams)), 20)
+    first = await asyncio.wait_for(asyncio.gather(*(stream.read() for stream in streams)), 30)
     assert [message.version for message in first] == [1] * 300
     for stream in streams:
         stream.cancel()

@@ -76,7 +76,7 @@ async def test_a_stream_comes_as_server_sent_events(http: aiohttp.ClientSession,
 
 
 async def test_events_come_while_the_stream_is_open(http: aiohttp.ClientSession, bearer: dict[str, str]) -> None:
-    async with http.get("/v1/tables/endless/watch", headers=bearer) as answer, asyncio.timeout(5):
+    async with http.get("/v1/tables/endless/watch", headers=bearer) as answer, asyncio.timeout(30):
         first = await answer.content.readuntil(b"\n\n")
     assert json.loads(first.removeprefix(b"data: "))["version"] == "1"
 

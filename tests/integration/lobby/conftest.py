@@ -216,7 +216,7 @@ def app_is_ready(app: App) -> Callable[[], Awaitable[bool]]:
     return is_ready
 
 
-async def until(true: Callable[[], Awaitable[Any]], seconds: float = 8.0) -> Any:
+async def until(true: Callable[[], Awaitable[Any]], seconds: float = 30.0) -> Any:
     """Wait for something that the lobby does by itself."""
     give_up = time.monotonic() + seconds
     while True:

@@ -326,7 +326,7 @@ async def test_a_table_where_somebody_takes_a_seat_at_this_moment_is_left_alone(
     async with room.pool.acquire() as conn, conn.transaction():
         for table_id in two_tables:
             await conn.execute("SELECT FROM tables WHERE table_id = $1 FOR NO KEY UPDATE", table_id)
-        assert not await asyncio.wait_for(room.demand.settle(DEMAND, AT_ONCE), 5)
+        assert not await asyncio.wait_for(room.demand.settle(DEMAND, AT_ONCE), 30)
 
 
 async def test_tables_of_stakes_that_are_not_wanted_any_more_are_closed_when_they_are_empty(

@@ -27,7 +27,8 @@ from tests.integration.lobby.waiters import (
     waiter,
 )
 
-FRESH_SECONDS = 1.0
+FRESH_SECONDS = 5.0
+"""The promise is 1 s, which `make bench BENCH=lobby_watch` measures; tests run beside others on busy machines."""
 
 
 class Watching:
@@ -40,7 +41,7 @@ class Watching:
     async def until(self, holds: Any) -> float:
         """Read until a message is as wanted; return how long that took."""
         begun = time.monotonic()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while True:
                 message = await self.call.read()
                 assert isinstance(message, waiting_pb2.WatchMyWaitingResponse)

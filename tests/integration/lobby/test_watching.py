@@ -31,7 +31,7 @@ class Watch:
 
     async def read(self) -> Any:
         """The next message, applied."""
-        message = await asyncio.wait_for(self.stream.read(), 10)
+        message = await asyncio.wait_for(self.stream.read(), 30)
         assert message, "the stream ended"
         kind = message.WhichOneof("content")
         self.kinds.append(kind)
@@ -142,7 +142,7 @@ async def test_a_watcher_who_does_not_read_is_sent_the_whole_list_later_and_the_
                 await lobby.pool.execute(touch, tables)
                 await quick.read()
             want = quick.tables[tables[0]].name
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             while slow.tables[tables[0]].name != want:
                 await slow.read()
     assert slow.kinds.count("snapshot") >= 2

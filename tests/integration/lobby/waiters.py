@@ -72,7 +72,7 @@ class Waiter(Player):
         request = lobby_pb2.QuickSeatRequest(stakes=wanted, buy_in=buy_in, request_id=request_id or str(uuid4()))
         return (await self._lobby.QuickSeat(request, metadata=self.who)).seating
 
-    async def until_state(self, state: int, seconds: float = 3.0) -> Any:
+    async def until_state(self, state: int, seconds: float = 30.0) -> Any:
         """Wait until the only entry is in this state; returns it."""
 
         async def is_so() -> Any:

@@ -108,10 +108,8 @@ async def test_a_process_is_stalled_woken_killed_and_restarted(sleeper: Process)
 async def test_a_stalled_process_ends_when_it_is_told_to(sleeper: Process) -> None:
     sleeper.start()
     sleeper.stop()
-    began = time.monotonic()
-    await sleeper.terminate()
+    assert await sleeper.terminate() == -signal.SIGTERM
     assert not sleeper.running
-    assert time.monotonic() - began < 5
 
 
 async def test_ports_are_given_once_and_are_free() -> None:

@@ -57,7 +57,7 @@ class Table:
 
     async def publish(self, batch: list[Message]) -> None:
         """Publish, as an outbox does: until it has worked."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             while True:
                 try:
                     await self.bus.publish(batch)
@@ -86,7 +86,7 @@ class Spectator:
     async def knows(self, table: Table, count: int = 1) -> None:
         """Wait until the newest version that the table published is stored, and `count` of them in all."""
         statement = "select coalesce(max(version), 0), count(*) from table_changes where table_id = $1"
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             while True:
                 ((newest, stored),) = await self.query(statement, table.table_id)
                 if newest >= table.version and stored >= count:
@@ -117,7 +117,7 @@ async def table_bus(amqp_url: str) -> AsyncIterator[EventBus]:
     bus = EventBus(amqp_url, "table")
     bus.ensure_queue(QUEUE, BINDINGS)
     await bus.start()
-    await asyncio.wait_for(bus.wait_connected(), 20)
+    await asyncio.wait_for(bus.wait_connected(), 30)
     yield bus
     await bus.stop()
 

@@ -69,7 +69,7 @@ async def test_a_broken_broker_connection_costs_nothing(
 async def cut(broker: Broker, amqp_url: str) -> int:
     """Close every connection of the virtual host, as a restarting broker does; return how many that were."""
     host = quote(urlsplit(amqp_url).path.removeprefix("/"), safe="")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while True:
             found: list[Any] = json.loads(
                 await asyncio.to_thread(manage, broker, "GET", f"/api/vhosts/{host}/connections")
@@ -113,7 +113,7 @@ async def test_old_changes_go_and_the_newest_that_is_due_stays(start_spectator: 
     spectator = await start_spectator(purge_seconds=0.1, retention_seconds=60)
     await table.happens(5, age=timedelta(hours=1))
     await spectator.knows(table)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while True:
             rows = await spectator.query("select version from table_changes where table_id = $1", table.table_id)
             if [row[0] for row in rows] == [5]:

@@ -198,7 +198,7 @@ async def refusal(call: Awaitable[Any]) -> CardroomError:
     return from_rpc_error(caught.value)
 
 
-async def until(true: Callable[[], Any], seconds: float = 8.0) -> None:
+async def until(true: Callable[[], Any], seconds: float = 30.0) -> None:
     """Wait until something is so; it may be async."""
     async with asyncio.timeout(seconds):
         while True:

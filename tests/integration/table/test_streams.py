@@ -126,7 +126,7 @@ async def test_the_streams_of_an_owner_that_cannot_renew_end_although_nobody_tel
     await stream.read()
     # As when the database is out of reach: the lease runs out, and no callback of the keeper says so.
     monkeypatch.setattr(replica.part(LeaseKeeper), "epoch", lambda _: None)
-    async with asyncio.timeout(3):
+    async with asyncio.timeout(30):
         error = await refusal(stream.read())
     assert error.reason == "TABLE_MOVING"
     monkeypatch.undo()

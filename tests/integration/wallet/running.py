@@ -126,7 +126,7 @@ async def refusal(call: Awaitable[Any]) -> CardroomError:
     return from_rpc_error(raised.value)
 
 
-async def until(true: Callable[[], Awaitable[bool]], seconds: float = 10.0) -> None:
+async def until(true: Callable[[], Awaitable[bool]], seconds: float = 30.0) -> None:
     """Wait for what happens by itself."""
     give_up = time.monotonic() + seconds
     while not await true():

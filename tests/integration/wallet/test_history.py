@@ -98,7 +98,7 @@ async def watched(wallet: Wallet, count: int, **fields: Any) -> tuple[list[tuple
     )
     seen: list[tuple[str, int]] = []
     position = ""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         async for response in stream:
             seen += [(it.account, it.version) for it in response.entries]
             position = response.position
