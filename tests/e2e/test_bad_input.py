@@ -398,6 +398,16 @@ def coming_back_without_a_seat(room: Room) -> tuple[Caller, Call]:
     return room.guest, Call.of(f"{TABLE}/ComeBack", table.ComeBackRequest(table_id=room.table_id))
 
 
+@refused("INVALID_ARGUMENT", "VERSION_UNKNOWN")
+def sitting_out_at_a_version_that_is_none(room: Room) -> tuple[Caller, Call]:
+    return room.actor, Call.of(f"{TABLE}/SitOut", table.SitOutRequest(table_id=room.table_id, seen_version=-1))
+
+
+@refused("INVALID_ARGUMENT", "VERSION_UNKNOWN")
+def coming_back_at_a_version_that_has_not_come(room: Room) -> tuple[Caller, Call]:
+    return room.actor, Call.of(f"{TABLE}/ComeBack", table.ComeBackRequest(table_id=room.table_id, seen_version=2**62))
+
+
 @refused("PERMISSION_DENIED", "NOT_YOUR_TIME_BANK")
 def another_players_time_bank(room: Room) -> tuple[Caller, Call]:
     request = GetTimeBankRequest(player_id=room.actor.player_id)

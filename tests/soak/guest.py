@@ -150,7 +150,7 @@ class Guest:
             self._hand_ended = False
             return await self._after_hand(stream)
         elif seat is not None and seat.status == SEAT_STATUS_SITTING_OUT:
-            await (self._go_on(stream.table_id) if seat.stack else self._go_broke(stream))
+            await (self._go_on(stream) if seat.stack else self._go_broke(stream))
         return False
 
     def _hears(self, stream: PlayerStream, events: list[TableEvent]) -> None:
@@ -200,7 +200,7 @@ class Guest:
         return True
 
     async def _sit_out(self, stream: PlayerStream) -> bool:
-        request = pb.SitOutRequest(table_id=stream.table_id)
+        request = pb.SitOutRequest(table_id=stream.table_id, seen_version=stream.view.version)
         await self._tolerate(self._caller.ask(f"/{TABLE}/SitOut", request, pb.SitOutResponse))
         await self._pause(self._rng.uniform(*self._manners.out))
         return False
@@ -234,10 +234,10 @@ class Guest:
         second.close()
         return False
 
-    async def _go_on(self, table_id: str) -> None:
+    async def _go_on(self, stream: PlayerStream) -> None:
         """Back from sitting out, after a while."""
         await self._pause(self._rng.uniform(0.5, 4.0))
-        request = pb.ComeBackRequest(table_id=table_id)
+        request = pb.ComeBackRequest(table_id=stream.table_id, seen_version=stream.view.version)
         await self._tolerate(self._caller.ask(f"/{TABLE}/ComeBack", request, pb.ComeBackResponse))
 
     async def _go_broke(self, stream: PlayerStream) -> None:

@@ -11,6 +11,8 @@ import pytest
 from cardroom.chassis.leases import LeaseKeeper
 from cardroom.contracts.events.v1.events_pb2 import TablesChanged
 from cardroom.contracts.table.v1 import internal_pb2 as internal
+from cardroom.contracts.table.v1 import table_pb2 as pb
+from cardroom.contracts.table.v1 import view_pb2 as view
 from cardroom.table.streams import Streams
 from tests.integration.table.replicas import (
     SERVICE,
@@ -77,6 +79,24 @@ async def test_9_5_a_closed_stream_is_a_lost_connection_and_a_new_one_is_the_way
     assert not (await absence(sql, table, one)).HasField("due_at")
     stream.cancel()
     watching.cancel()
+
+
+async def test_10_1_a_late_repeat_changes_nothing_whichever_replica_it_comes_to(start_replica: StartReplica) -> None:
+    replicas = await asyncio.gather(start_replica(), start_replica())
+    await owners(*replicas)
+    table = await open_table(replicas[0], 2)
+    owner, other = owner_of(table.id, *replicas)
+    (player, _) = table.players
+    stream = await opened(player, owner, table)
+    seen = live(owner, table).state.version
+    asked = pb.SitOutRequest(table_id=table.id, seen_version=seen)
+    out = await owner.players.SitOut(asked, metadata=player.metadata)
+    back = pb.ComeBackRequest(table_id=table.id, seen_version=out.version)
+    playing = await other.players.ComeBack(back, metadata=player.metadata)
+    for replica in (owner, other):
+        again = await replica.players.SitOut(asked, metadata=player.metadata)
+        assert (again.status, again.version) == (view.SEAT_STATUS_PLAYING, playing.version)
+    stream.cancel()
 
 
 async def test_9_5_an_old_stream_that_closes_after_a_new_one_opened_evicts_nobody(start_replica: StartReplica) -> None:

@@ -51,6 +51,7 @@ class FakeConnection:
     """Gives the streams in turn, and keeps what was called."""
 
     def __init__(self, streams: Iterable[FakeStream] = ()) -> None:
+        self.answers: list[Any] = []
         self.channel = grpc.aio.insecure_channel("127.0.0.1:1")
         self.policy = POLICY
         self.streams = list(streams)
@@ -71,7 +72,7 @@ class FakeConnection:
     async def call(self, method: Any, request: Any, **options: Any) -> Any:
         self.requests.append(request)
         self.along.append(options.get("along", ()))
-        return pb.ActResponse(turn=request.turn)
+        return self.answers.pop(0) if self.answers else pb.ActResponse(turn=request.turn)
 
 
 def seat(number: int, player_id: str) -> vw.SeatView:
@@ -202,6 +203,18 @@ async def test_a_turn_is_mine_until_it_is_answered() -> None:
     await anext(table)
     is_mine.append(table.turn is not None)
     assert is_mine == [True, False, True]
+
+
+async def test_10_1_sitting_out_and_coming_back_say_what_was_seen_in_the_stream_or_an_answer() -> None:
+    table, connection = session(FakeStream(snapshot(4), change(5, **stack(70)), snapshot(9)))
+    connection.answers = [pb.SitOutResponse(version=7), pb.ComeBackResponse(version=7), pb.SitOutResponse(version=9)]
+    await anext(table)
+    await anext(table)
+    await table.sit_out()
+    await table.come_back()
+    await anext(table)
+    await table.sit_out()
+    assert [request.seen_version for request in connection.requests] == [5, 7, 9]
 
 
 async def test_acting_out_of_turn_sends_nothing() -> None:

@@ -51,13 +51,14 @@ def played() -> Driver:
             table.act(*some_action(table.turn.view.legal, chance))
         for seat in list(table.state.seats.values()):
             if seat.is_sitting_out and seat.stack:
-                table.do(do.ComeBack(seat.player_id))
+                table.do(do.ComeBack(seat.player_id, table.state.version))
             elif not seat.stack and number < 5:
                 table.leave(seat.number)
         if number == 2:
             table.top_up(min(table.state.seats), 100)
         if number == 3:
-            table.do(do.SitOut(min(seat.player_id for seat in table.state.seats.values())))
+            first = min(seat.player_id for seat in table.state.seats.values())
+            table.do(do.SitOut(first, table.state.version))
     return table
 
 

@@ -18,8 +18,16 @@ from tests.unit.table import record
 # What later releases keep beside what a record's release kept: it follows from no such snapshot, and is left out of
 # comparisons.
 LATER: dict[str, dict[str, Any]] = {
-    "0.1": {"unseen_since_ms": 0, "out_since_ms": 0, "absence_generation": 0, "is_out_of_chips": False},
-    "0.1-presence": {"is_out_of_chips": False},
+    "0.1": {
+        "unseen_since_ms": 0,
+        "out_since_ms": 0,
+        "absence_generation": 0,
+        "is_out_of_chips": False,
+        "status_version": 0,
+    },
+    "0.1-presence": {"is_out_of_chips": False, "status_version": 0},
+    "0.1-top-ups": {"status_version": 0},
+    "0.1-void": {"status_version": 0},
 }
 RECORDS = sorted(record.FOLDER.glob("*.json"))
 

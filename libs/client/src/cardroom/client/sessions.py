@@ -72,6 +72,7 @@ class TableSession(FollowedTable[PlayResponse]):
         self._own = OwnCards()
         self._answered: TurnToken | None = None
         self._was_seated = False
+        self._answered_version = 0
         self.table_id = table_id
         self.player_id = player_id
 
@@ -113,16 +114,23 @@ class TableSession(FollowedTable[PlayResponse]):
         return answer
 
     async def sit_out(self) -> SitOutResponse:
-        """Sits out from the next hand on (rule 10.1)."""
-        return await self._connection.call(
-            self._table.SitOut, SitOutRequest(table_id=self.table_id), along=self._owner.metadata
-        )
+        """Sits out from the next hand on (rule 10.1). Held up on its way, a repeat undoes no later `come_back`."""
+        request = SitOutRequest(table_id=self.table_id, seen_version=self._seen_version)
+        answer = await self._connection.call(self._table.SitOut, request, along=self._owner.metadata)
+        self._answered_version = max(self._answered_version, answer.version)
+        return answer
 
     async def come_back(self) -> ComeBackResponse:
-        """Plays again after sitting out, by rule 3.4."""
-        return await self._connection.call(
-            self._table.ComeBack, ComeBackRequest(table_id=self.table_id), along=self._owner.metadata
-        )
+        """Plays again after sitting out, by rule 3.4. Held up on its way, a repeat undoes no later `sit_out`."""
+        request = ComeBackRequest(table_id=self.table_id, seen_version=self._seen_version)
+        answer = await self._connection.call(self._table.ComeBack, request, along=self._owner.metadata)
+        self._answered_version = max(self._answered_version, answer.version)
+        return answer
+
+    @property
+    def _seen_version(self) -> int:
+        """The newest version heard of: an answer may be ahead of the stream. 0 before the first of either."""
+        return max(self.view.version, self._answered_version)
 
     async def _open_stream(self) -> grpc.aio.UnaryStreamCall[Any, PlayResponse]:
         request = PlayRequest(table_id=self.table_id)

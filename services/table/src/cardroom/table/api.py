@@ -59,12 +59,14 @@ class PlayerApi(Methods):
         answer: ActResponse = await self._tables.execute(table_id, command)
         return answer
 
-    async def _sit_out(self, _: SitOutRequest, caller: Caller, table_id: str) -> SitOutResponse:
-        answer: SitOutResponse = await self._tables.execute(table_id, SitOut(caller.player_id))
+    async def _sit_out(self, request: SitOutRequest, caller: Caller, table_id: str) -> SitOutResponse:
+        command = SitOut(caller.player_id, request.seen_version)
+        answer: SitOutResponse = await self._tables.execute(table_id, command)
         return answer
 
-    async def _come_back(self, _: ComeBackRequest, caller: Caller, table_id: str) -> ComeBackResponse:
-        answer: ComeBackResponse = await self._tables.execute(table_id, ComeBack(caller.player_id))
+    async def _come_back(self, request: ComeBackRequest, caller: Caller, table_id: str) -> ComeBackResponse:
+        command = ComeBack(caller.player_id, request.seen_version)
+        answer: ComeBackResponse = await self._tables.execute(table_id, command)
         return answer
 
     async def _play(self, parsed: tuple[bytes, Any], context: Context) -> None:

@@ -90,10 +90,10 @@ def _pack_seating(logged: pb.LoggedCommand, command: do.Command) -> None:
             logged.end_seating.seating_id = seating_id
         case do.TopUp(seating_id, top_up_id, amount):
             logged.top_up.CopyFrom(pb.LoggedTopUp(seating_id=seating_id, top_up_id=top_up_id, amount=amount))
-        case do.SitOut(player_id):
-            logged.sit_out.player_id = player_id
-        case do.ComeBack(player_id):
-            logged.come_back.player_id = player_id
+        case do.SitOut(player_id, seen_version):
+            logged.sit_out.CopyFrom(pb.LoggedSitOut(player_id=player_id, seen_version=seen_version))
+        case do.ComeBack(player_id, seen_version):
+            logged.come_back.CopyFrom(pb.LoggedComeBack(player_id=player_id, seen_version=seen_version))
         case do.SetConnected(player_id, connected):
             logged.set_connected.CopyFrom(pb.LoggedSetConnected(player_id=player_id, connected=connected))
         case do.JudgeAbsence(player_id, generation, is_present):
@@ -120,8 +120,8 @@ _UNPACK: Final[dict[str, Any]] = {
     "end_seating": lambda m: do.EndSeating(m.seating_id),
     "act": lambda m: do.Act(m.player_id, _token(m.turn), m.action.kind, m.action.amount),
     "top_up": lambda m: do.TopUp(m.seating_id, m.top_up_id, m.amount),
-    "sit_out": lambda m: do.SitOut(m.player_id),
-    "come_back": lambda m: do.ComeBack(m.player_id),
+    "sit_out": lambda m: do.SitOut(m.player_id, m.seen_version),
+    "come_back": lambda m: do.ComeBack(m.player_id, m.seen_version),
     "start_time_bank": lambda m: do.StartTimeBank(_token(m.turn), m.generation, m.bank_deadline_ms),
     "end_turn": lambda m: do.EndTurn(_token(m.turn), m.generation),
     "deal_hand": _deal_hand,
@@ -199,6 +199,7 @@ def _pack_seat(seat: Seat) -> pb.SeatRecord:
         out_since_ms=seat.out_since_ms,
         absence_generation=seat.absence_generation,
         is_out_of_chips=seat.is_out_of_chips,
+        status_version=seat.status_version,
     )
 
 
@@ -239,6 +240,7 @@ def _unpack_seat(record: pb.SeatRecord) -> Seat:
         out_since_ms=record.out_since_ms,
         absence_generation=record.absence_generation,
         is_out_of_chips=record.is_out_of_chips,
+        status_version=record.status_version,
     )
 
 

@@ -119,16 +119,18 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class SitOut:
-    """Sit out from the next hand on (10.1)."""
+    """Sit out from the next hand on (10.1). `seen_version` is what the player knew of the table, 0 if nobody says."""
 
     player_id: str
+    seen_version: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ComeBack:
-    """Play again (10.1, 3.4)."""
+    """Play again (10.1, 3.4). `seen_version` is what the player knew of the table, 0 if nobody says."""
 
     player_id: str
+    seen_version: int = 0
 
 
 @dataclass(frozen=True, slots=True)

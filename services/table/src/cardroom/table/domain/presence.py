@@ -107,16 +107,21 @@ def take_over(step: Step, command: TakeOver) -> None:
 
 
 def timed(before: TableState, after: TableState) -> tuple[AbsenceTiming, ...]:
-    """What the clock must know after a change, written into the seats of `after` too: the new version names it."""
+    """What the clock must know after a change, written into the seats of `after` too: the new version names it.
+
+    So it does where a player sat down, was sat out or came back.
+    """
     told = []
     for number, seat in after.seats.items():
         old = before.seats.get(number)
         if old is seat:
             continue
-        is_same_stay = old is not None and old.seating_id == seat.seating_id
+        was = old if old is not None and old.seating_id == seat.seating_id else None
+        if was is None or was.is_out_by_word != seat.is_out_by_word:
+            after.seats[number] = replace(seat, status_version=after.version)
         due = due_ms(seat, after.pace)
-        if due != (due_ms(old, before.pace) if old is not None and is_same_stay else 0):
-            after.seats[number] = replace(seat, absence_generation=after.version)
+        if due != (due_ms(was, before.pace) if was is not None else 0):
+            after.seats[number] = replace(after.seats[number], absence_generation=after.version)
             told.append(_timing(seat, after.version, due))
     told += [
         _timing(old, after.version, 0)

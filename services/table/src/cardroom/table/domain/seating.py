@@ -158,6 +158,8 @@ def leave(step: Step, seat: Seat, reason: StatusReason.ValueType) -> EndedSeatin
 def sit_out(step: Step, command: SitOut) -> SitOutResponse:
     """Sit out from the next hand on (10.1). Who does so for want of chips already then stays out when new ones come."""
     seat = _seat_of(step, command.player_id)
+    if _is_late(step, seat, command.seen_version):
+        return SitOutResponse(status=step.state.status_of(seat), version=_version(step))
     if seat.is_out_of_chips and not seat.is_leaving:
         step.tell_status(step.change_seat(seat, is_out_of_chips=False), STATUS_REASON_PLAYER)
     elif not seat.is_sitting_out and not seat.is_leaving:
@@ -170,7 +172,8 @@ def come_back(step: Step, command: ComeBack) -> ComeBackResponse:
     """Play again, by 3.4; turns of the running hand are the player's own again (9.4)."""
     state = step.state
     seat = _seat_of(step, command.player_id)
-    if seat.is_sitting_out and not seat.is_leaving:
+    is_late = _is_late(step, seat, command.seen_version)
+    if seat.is_sitting_out and not seat.is_leaving and not is_late:
         if not seat.stack:
             text = "you have no chips at this table: top up first"
             raise Refused(RefusalKind.PRECONDITION, "OUT_OF_CHIPS", text)
@@ -206,6 +209,14 @@ def _seat_of(step: Step, player_id: str) -> Seat:
     if seat is None:
         raise Refused(RefusalKind.PERMISSION, "NOT_SEATED", "you do not sit at this table: sit down first")
     return seat
+
+
+def _is_late(step: Step, seat: Seat, seen_version: int) -> bool:
+    """Whether a player asked before they sat down, were sat out or came back: a repeat that was held up on its way."""
+    if not 0 <= seen_version <= step.state.version:
+        text = f"the table has not had version {seen_version}: send the last one that you have seen, or 0"
+        raise Refused(RefusalKind.INVALID, "VERSION_UNKNOWN", text)
+    return 0 < seen_version < seat.status_version
 
 
 def _version(step: Step) -> int:

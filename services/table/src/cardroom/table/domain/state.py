@@ -53,12 +53,19 @@ class Seat:
     """Since when the player sits out, or has no chips if that came later; 0 while they play."""
     absence_generation: int = 0
     """The version in which the clock was told last how long the table bears with the player's absence."""
+    status_version: int = 0
+    """The version in which the player last sat down, was sat out or came back, want of chips aside; 0: not known."""
 
     is_out_of_chips: bool = False
     """Sits out for want of chips, not by choice: plays again with new ones."""
     top_up_id: str = ""
     """The top-up that waits for the running hand's end (10.4), or none."""
     top_up: int = 0
+
+    @property
+    def is_out_by_word(self) -> bool:
+        """Whether the player sits out for another reason than want of chips, and until they say that they are back."""
+        return self.is_sitting_out and not self.is_out_of_chips
 
     @property
     def can_play(self) -> bool:
