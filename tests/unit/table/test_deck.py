@@ -9,9 +9,10 @@ import secrets
 
 import pytest
 
-from cardroom.table.deckbox import DeckBox, key_from_text
+from cardroom.table.deckbox import DeckBox, key_from_text, key_name
 from cardroom.table.domain.deck import Deck
-from cardroom.table.errors import DeckUnreadable
+from cardroom.table.errors import DeckKeyMissing, DeckUnreadable
+from cardroom.table.settings import TableSettings
 from tests.unit.table.driver import Driver
 
 KEY, OTHER = bytes(range(32)), bytes(range(1, 33))
@@ -75,9 +76,28 @@ def test_a_deck_under_a_former_key_is_still_read(deck: Deck) -> None:
     assert after.open(before.seal(deck, "t", 3), before.current, "t", 3).cards == deck.cards
 
 
-def test_a_deck_under_an_unknown_key_is_not_opened(deck: Deck) -> None:
-    with pytest.raises(DeckUnreadable):
-        DeckBox([KEY]).open(b"", "unknown", "t", 3)
+def test_14_4_a_deck_under_a_key_that_is_missing_may_be_read_elsewhere(deck: Deck) -> None:
+    before = DeckBox([OTHER])
+    with pytest.raises(DeckKeyMissing, match=f"hand 3 needs the deck key '{before.current}'"):
+        DeckBox([KEY]).open(before.seal(deck, "t", 3), before.current, "t", 3)
+
+
+def test_14_4_a_deck_under_a_key_that_is_lost_is_read_by_nobody_who_does_not_have_it(deck: Deck) -> None:
+    sealed, name = DeckBox([OTHER]).seal(deck, "t", 3), key_name(OTHER)
+    with pytest.raises(DeckUnreadable, match=f"its deck key '{name}' is lost"):
+        DeckBox([KEY], [name]).open(sealed, name, "t", 3)
+    assert DeckBox([KEY, OTHER], [name]).open(sealed, name, "t", 3).cards == deck.cards
+
+
+def test_only_the_name_of_a_key_is_said_to_be_lost_and_a_key_put_there_is_not_shown() -> None:
+    key, name = base64.b64encode(KEY).decode(), key_name(KEY)
+    assert TableSettings(deck_key=key, deck_keys_lost=f"{name},{key_name(OTHER)}").lost_keys() == [
+        name,
+        key_name(OTHER),
+    ]
+    with pytest.raises(ValueError, match="12 hexadecimal digits") as refused:
+        TableSettings(deck_key=key, deck_keys_lost=key)
+    assert key not in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["", "?", base64.b64encode(b"short").decode()])

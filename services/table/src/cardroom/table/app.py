@@ -67,7 +67,7 @@ async def build(
         on_gained=takeover.on_gained,
         on_losing=takeover.on_losing,
     )
-    tables = Tables(leases, store, committer, DeckBox(settings.keys()))
+    tables = Tables(leases, store, committer, DeckBox(settings.keys(), settings.lost_keys()))
     takeover.attach(tables)
     calls = app.add(channels or Channels(settings))
     forwarding = Forwarding(tables, leases, calls, settings.advertise_address, wait_seconds=settings.owner_wait_seconds)

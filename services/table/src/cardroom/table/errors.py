@@ -18,6 +18,7 @@ from cardroom.table.domain.errors import RefusalKind, Refused
 
 __all__ = [
     "CommandBroken",
+    "DeckKeyMissing",
     "DeckUnreadable",
     "NotOwner",
     "OutcomeUnknown",
@@ -33,7 +34,11 @@ __all__ = [
 
 
 class DeckUnreadable(Exception):
-    """A stored deck that no key opens. The table stops."""
+    """A stored deck that nobody can read: it is not genuine, or its key is lost. The hand is void (rule 14.4)."""
+
+
+class DeckKeyMissing(Exception):
+    """A stored deck whose key this replica does not have. Another one may have it: the table stands still here."""
 
 
 class WriteRefused(Exception):

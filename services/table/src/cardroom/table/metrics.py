@@ -23,4 +23,4 @@ RESTARTED = Counter(
     "cardroom_table_restarted_total", "Waits that began anew because the clock was 30 s late. Alert on a steady rate."
 )
 VOID = Counter("cardroom_table_void_hands_total", "Hands that could not be completed. Alert on any.")
-STOPPED = Counter("cardroom_table_stopped_total", "Tables that stopped on a broken invariant. Alert on any.")
+STOPPED = Counter("cardroom_table_stopped_total", "Tables that stand still until a person looks at them. Alert on any.")

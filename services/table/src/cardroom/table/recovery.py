@@ -14,7 +14,7 @@ from cardroom.table.domain.errors import InvariantBroken, ReplayMismatch
 from cardroom.table.domain.replay import Entry, replay
 from cardroom.table.domain.salvage import salvage
 from cardroom.table.domain.state import TableState
-from cardroom.table.errors import DeckUnreadable
+from cardroom.table.errors import DeckKeyMissing, DeckUnreadable
 from cardroom.table.store import Store, StoredTable
 
 __all__ = ["Recovered", "Recovery"]
@@ -31,6 +31,8 @@ class Recovered:
     """The epoch of the last command in the log, 0 where the snapshot is the last."""
     must_void: bool = False
     """Its hand cannot be decided again: `state` is only good for making the hand void (rule 14.4)."""
+    why: str = "it could not be recovered"
+    """Where `state` is None: what keeps the table."""
 
 
 _WITHOUT_CARDS = (ReplayMismatch, InvariantBroken, DeckUnreadable)
@@ -58,6 +60,9 @@ class Recovery:
                 _entries(table),
                 lambda hand: deck if hand == table.hand_number else None,
             )
+        except DeckKeyMissing as missing:
+            # A replica that has the key can go on with the hand: it must not be void because this one came first.
+            return Recovered(None, epoch, why=str(missing))
         except Exception as error:
             log.error("a table cannot be recovered", table_id=table.table_id, why=_why(error))  # noqa: TRY400
             return Recovered(self._salvaged(table), epoch, must_void=True)

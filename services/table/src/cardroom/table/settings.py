@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 from pydantic import Field, field_validator
@@ -18,7 +19,11 @@ class TableSettings(ServiceSettings):
 
     grpc_port: int = Field(default=7101, ge=0, le=65535, description="gRPC port; 0 picks a free one.")
     deck_key: str = secret(..., "Key that decks are encrypted with: 32 bytes in base64.")
-    deck_keys_old: str = secret("", "Former deck keys, comma-separated: decks are still read with them.")
+    deck_keys_old: str = secret("", "Other deck keys, comma-separated: decks are read with them too.")
+    deck_keys_lost: str = Field(
+        default="",
+        description="Names of deck keys that nobody has any more, comma-separated: their hands are void (14.4).",
+    )
     turn_ms: int = Field(default=20_000, ge=1, description="Base time of a turn at tables opened from now on (9.1).")
     pause_ms: int = Field(default=2_000, ge=0, description="Pause between hands at such tables (2.5).")
     showdown_pause_ms: int = Field(default=5_000, ge=0, description="Pause after a showdown at such tables (2.5).")
@@ -58,6 +63,19 @@ class TableSettings(ServiceSettings):
         for one in filter(None, text.split(",")):
             key_from_text(one)
         return text
+
+    @field_validator("deck_keys_lost")
+    @classmethod
+    def _check_lost_keys(cls, text: str) -> str:
+        for one in filter(None, text.split(",")):
+            if not re.fullmatch("[0-9a-f]{12}", one):
+                # What was put here by mistake may be a key: it is not shown.
+                raise ValueError("a deck key's name is 12 hexadecimal digits, as the log says it; this one is not")
+        return text
+
+    def lost_keys(self) -> list[str]:
+        """The names of the lost deck keys."""
+        return list(filter(None, self.deck_keys_lost.split(",")))
 
     def keys(self) -> list[bytes]:
         """The deck keys, the current one first."""

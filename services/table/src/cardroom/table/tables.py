@@ -170,7 +170,7 @@ class Tables:
 
     async def _ready(self, table_id: str, command: Command | None = None) -> LiveTable:
         live = self._here(table_id)
-        if live.must_load:
+        if live.must_load and not live.is_stopped:
             loading = self._loads.get(table_id) or self._start_load(live, None)
             await asyncio.shield(loading)
         live.require(command)
@@ -193,7 +193,7 @@ class Tables:
                 recovered = (await self._recovery.load([live.table_id])).get(live.table_id)
             state = None if recovered is None else recovered.state
             if recovered is not None and state is None:
-                live.stand_still("it could not be recovered")
+                live.stand_still(recovered.why)
                 return
             if recovered is not None and state is not None and recovered.must_void:
                 voiding = self._submit(*self._void(live, state), live.salvaged)
