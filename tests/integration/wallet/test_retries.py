@@ -12,6 +12,7 @@ import pytest
 
 from cardroom.wallet import measures
 from cardroom.wallet.api import replies
+from cardroom.wallet.api.calls import translated
 from cardroom.wallet.domain.commands import Instruction, MoveChips
 from cardroom.wallet.domain.sources import Grant, OpenHouse
 from cardroom.wallet.errors import PostingFailed
@@ -67,12 +68,23 @@ async def test_what_passes_is_tried_again_and_counted(wallet: Wallet, house: str
     assert await wallet.available(house) == 0
 
 
-async def test_the_tries_are_bounded(wallet: Wallet, house: str) -> None:
-    pool = FailingPool(wallet.pool, asyncpg.DeadlockDetectedError, 1_000)
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (asyncpg.DeadlockDetectedError, "TOO_MUCH_CONTENTION"),
+        (asyncpg.ConnectionDoesNotExistError, "DATABASE_UNAVAILABLE"),
+        (ConnectionRefusedError, "DATABASE_UNAVAILABLE"),
+    ],
+)
+async def test_the_tries_are_bounded_and_the_caller_is_told_what_was_in_the_way(
+    wallet: Wallet, house: str, error: type[Exception], reason: str
+) -> None:
+    pool = FailingPool(wallet.pool, error, 1_000)
     async with posting(pool) as poster:
-        with pytest.raises(PostingFailed):
+        with pytest.raises(PostingFailed) as raised:
             await poster.post(Request(OpenHouse("test", house)))
     assert 1_000 - pool.times == TRIES_MAX
+    assert translated(raised.value).reason == reason
 
 
 async def test_one_request_that_the_database_refuses_harms_no_other_of_its_batch(wallet: Wallet, house: str) -> None:

@@ -131,6 +131,13 @@ async def test_chips_cannot_be_held_without_a_hold(draft: Draft, books: dict[str
         "update transfers set reason = 'other'",
         "delete from transfers",
         "delete from postings",
+        "truncate postings",
+        "update refills set refilled_at = refilled_at - interval '1 day'",
+        "delete from refills",
+        "truncate refills",
+        "update settled_tables set hand_number = 0",
+        "delete from settled_tables",
+        "truncate settled_tables",
         "truncate transfers, entries",
         "update requests set reply = ''",
         "delete from requests",
@@ -151,6 +158,8 @@ async def test_history_cannot_be_edited_or_deleted(
     await wallet.buy_in(table_id, player_id, 100)
     await wallet.pool.execute("insert into settled_tables values ($1) on conflict do nothing", table_id)
     await wallet.pool.execute("insert into settlements values ($1, 1, '', null)", table_id)
+    refilled = "insert into refills select id, clock_timestamp() from accounts where name = $1"
+    await wallet.pool.execute(refilled, f"player/{player_id}/play")
     with pytest.raises((asyncpg.RestrictViolationError, asyncpg.InsufficientPrivilegeError)):
         await wallet.pool.execute(statement)
 
@@ -196,4 +205,4 @@ async def test_an_account_is_what_its_name_says(wallet: Wallet, name: str, kind:
 async def test_replicas_that_start_together_migrate_once(postgres_url: str, fresh_database: Any) -> None:
     url = await fresh_database()
     applied = await asyncio.gather(*(database.migrate(url, "cardroom.wallet") for _ in range(3)))
-    assert sorted(applied) == [0, 0, 5]
+    assert sorted(applied) == [0, 0, 6]

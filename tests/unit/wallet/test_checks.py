@@ -47,6 +47,17 @@ def test_amounts(value: int) -> None:
     assert reason_of(checks.amount, value) == "AMOUNT_INVALID"
 
 
+@pytest.mark.parametrize(("asked", "given"), [(0, 50), (1, 1), (500, 500), (501, 500), (2**31 - 1, 500)])
+def test_a_page_has_a_size_and_more_than_the_most_means_the_most(asked: int, given: int) -> None:
+    assert checks.page_size(asked) == given
+
+
+@pytest.mark.parametrize("text", ["", " ", "a\0b", "x" * 201])
+def test_a_reason_that_is_needed_says_something(text: str) -> None:
+    assert checks.reason("x" * 200, needed=True)
+    assert reason_of(checks.reason, text, needed=True) == "FIELD_INVALID"
+
+
 @pytest.mark.parametrize("text", ["", "-1", "1e3", "٣", "9" * 19])
 def test_ids_that_were_never_given(text: str) -> None:
     assert reason_of(checks.id_number, text, "hold_id", "HOLD_NOT_FOUND") == "HOLD_NOT_FOUND"

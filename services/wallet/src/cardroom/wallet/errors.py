@@ -94,3 +94,7 @@ class SettlementWrong(WalletError):
 
 class PostingFailed(WalletError):
     """A batch could not be committed within the bound of tries."""
+
+
+class DatabaseAway(PostingFailed):
+    """The database did not answer within the bound of tries: whether the batch is committed is not known."""

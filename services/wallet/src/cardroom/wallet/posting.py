@@ -16,7 +16,7 @@ import asyncpg
 from cardroom.chassis import logs
 from cardroom.wallet import measures
 from cardroom.wallet.domain.commands import Command, Known, Outcome
-from cardroom.wallet.errors import PostingFailed, Refused
+from cardroom.wallet.errors import DatabaseAway, PostingFailed, Refused
 from cardroom.wallet.store import batch
 from cardroom.wallet.store.batch import Loaded, Remembered
 
@@ -34,11 +34,14 @@ log = logs.get("posting")
 
 # What passes when tried again: another batch came first, or the connection broke and the outcome is unknown. Each
 # request is found by its id when it was committed after all.
-RETRIED: Final = (
+CONTENDED: Final = (
     asyncpg.DeadlockDetectedError,
     asyncpg.SerializationError,
     asyncpg.UniqueViolationError,
     asyncpg.LockNotAvailableError,
+)
+RETRIED: Final = (
+    *CONTENDED,
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
     asyncpg.IdleInTransactionSessionTimeoutError,
@@ -157,7 +160,8 @@ class Poster:
                 tries += 1
                 measures.RETRIES.labels(type(error).__name__).inc()
                 if tries >= TRIES_MAX:
-                    raise PostingFailed(f"gave up after {tries} tries: {error!r}") from error
+                    failed = PostingFailed if isinstance(error, CONTENDED) else DatabaseAway
+                    raise failed(f"gave up after {tries} tries: {error!r}") from error
                 backoff = FIRST_BACKOFF_SECONDS * 2**tries
                 await asyncio.sleep(backoff * random.uniform(0.5, 1.0))  # noqa: S311 - only spreads the retries
 

@@ -10,7 +10,7 @@ import grpc
 from cardroom.chassis import auth, errors
 from cardroom.wallet.api import checks
 from cardroom.wallet.domain.commands import Command, Outcome, Spending
-from cardroom.wallet.errors import STATUS_OF_REASON, PostingFailed, Refused
+from cardroom.wallet.errors import STATUS_OF_REASON, DatabaseAway, PostingFailed, Refused
 from cardroom.wallet.posting import Poster, Request
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ def translated(error: Exception) -> errors.CardroomError:
     if isinstance(error, Refused):
         code = grpc.StatusCode[STATUS_OF_REASON[error.reason]]
         return errors.make(code, error.reason, error.message, error.metadata)
+    if isinstance(error, DatabaseAway):
+        text = "the database does not answer at the moment, so nobody knows yet what became of it: send the same again"
+        return errors.Unavailable("DATABASE_UNAVAILABLE", text)
     text = "other writes kept getting in the way: send the same request again"
     return errors.Aborted("TOO_MUCH_CONTENTION", text)
 

@@ -48,12 +48,15 @@ def amount(value: int, field: str = "amount", *, least: int = 1) -> int:
 
 def reason(text: str, *, needed: bool = False) -> str:
     """Return the reason. Raises Refused FIELD_INVALID."""
-    if len(text) > REASON_MAX or (needed and not text.strip()) or "\0" in text:
-        least = 1 if needed else 0
-        raise Refused(
-            "FIELD_INVALID", f"reason has {len(text)} characters, not {least} to {REASON_MAX}", field="reason"
-        )
-    return text
+    if "\0" in text:
+        wrong = "has a NUL"
+    elif needed and not text.strip():
+        wrong = "is blank"
+    elif len(text) > REASON_MAX:
+        wrong = f"has {len(text)} characters"
+    else:
+        return text
+    raise Refused("FIELD_INVALID", f"reason {wrong}: say why in up to {REASON_MAX} characters", field="reason")
 
 
 def account(text: str, allowed: Sequence[Kind], field: str = "account") -> AccountName:
@@ -80,7 +83,7 @@ def time_to_live(message: Any) -> timedelta:
     duration: Duration = message.time_to_live
     value = timedelta(seconds=max(min(duration.seconds, 10**9), -(10**9)), microseconds=duration.nanos // 1000)
     if not HOLD_MIN <= value <= HOLD_MAX:
-        text = f"time_to_live is {value.total_seconds():g} s, not 1 s to 7 days"
+        text = f"time_to_live is {value.total_seconds()} s, not 1 s to 604800 s (7 days)"
         raise Refused("FIELD_INVALID", text, field="time_to_live")
     return value
 
@@ -97,10 +100,10 @@ def moment(message: Any, field: str) -> datetime | None:
 
 
 def page_size(value: int) -> int:
-    """Return the page's size, 50 for 0. Raises Refused FIELD_INVALID."""
-    if not 0 <= value <= PAGE_MAX:
-        raise Refused("FIELD_INVALID", f"page_size is {value}, not 0 to {PAGE_MAX}", field="page_size")
-    return value or PAGE_DEFAULT
+    """Return the page's size, 50 for 0, at most 500 (AIP-158). Raises Refused FIELD_INVALID below 0."""
+    if value < 0:
+        raise Refused("FIELD_INVALID", f"page_size is {value}, not from 0", field="page_size")
+    return min(value, PAGE_MAX) or PAGE_DEFAULT
 
 
 def first_difference(now: Message, method: str, then_method: str, then: bytes) -> str:

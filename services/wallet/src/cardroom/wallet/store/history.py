@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SCANNED_PER_PAGE: Final = 2_000
 WAITING_SHOWN_MAX: Final = 1_000
+TICK: Final = timedelta(microseconds=1)
+TIME_MAX: Final = datetime.max.replace(tzinfo=UTC)
 
 # A hold whose time is up counts no more, even before its expiry has become an entry.
 BALANCE: Final = """
@@ -30,7 +32,11 @@ AT_TABLES: Final = """
 select coalesce(sum(posted), 0)::bigint from accounts where player_id = $1 and currency = $2 and kind = 'escrow'
 """
 
-LAST_REFILL: Final = "select max(refilled_at) from refills where account_id = $1"
+# None once the wait is over, by the database's clock like all that follows from it.
+NEXT_REFILL: Final = """
+select max(refilled_at) + $2::interval from refills where account_id = $1
+having max(refilled_at) + $2::interval > clock_timestamp()
+"""
 
 # Versions have no gaps and times never fall, so a moment is found by halving: 20 look-ups in a million entries.
 VERSION_AT: Final = """
@@ -165,7 +171,7 @@ class History:
         row = await self._account(name)
         if at is None:
             return BalanceAfter(name, row["currency"], row["posted"], row["held"], row["version"], row["closed"])
-        version = await self._pool.fetchval(VERSION_AT, row["id"], at + timedelta(microseconds=1))
+        version = await self._pool.fetchval(VERSION_AT, row["id"], min(at, TIME_MAX - TICK) + TICK)
         entry = await self._pool.fetchrow(ENTRY_AT, row["id"], version) if version else (0, 0)
         assert entry is not None
         return BalanceAfter(name, row["currency"], entry[0], entry[1], version, closed=False)
@@ -177,9 +183,8 @@ class History:
     async def next_refill(self, account: str) -> datetime | None:
         """Return when the next refill may be asked for; None when it may be now."""
         row = await self._account(account)
-        last = await self._pool.fetchval(LAST_REFILL, row["id"])
-        again: datetime | None = last + REFILL_EVERY if last is not None else None
-        return again if again is not None and again > datetime.now(UTC) else None
+        again: datetime | None = await self._pool.fetchval(NEXT_REFILL, row["id"], REFILL_EVERY)
+        return again
 
     async def entries(self, name: str, span: Span) -> tuple[list[EntryRow], int | None]:
         """Return a page and the version it ended with; None when nothing follows."""
