@@ -98,12 +98,13 @@ async def test_a_full_table_is_refused_and_a_repeat_is_refused_again(lobby: Lobb
     assert (await late.sit(table_id)).seat >= 1
 
 
-async def test_10_5_a_second_seat_is_refused_and_says_where_the_player_sits(lobby: Lobby, table_id: str) -> None:
+async def test_10_5_a_second_seat_is_refused_with_the_way_back_to_the_first(lobby: Lobby, table_id: str) -> None:
     ada, other = lobby.player(), (await lobby.create()).table_id
     await ada.sit(table_id, seat=4)
     error = await refusal(ada.sit(other))
     assert (error.code, error.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "ALREADY_SEATED")
     assert error.metadata == {"table_id": table_id, "seat": "4"}
+    assert f"GET /v1/tables/{table_id}/play" in error.message
 
 
 async def test_10_5_races_for_two_tables_end_at_one(lobby: Lobby, second_lobby: Lobby) -> None:

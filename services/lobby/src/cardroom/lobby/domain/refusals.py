@@ -48,11 +48,12 @@ def seat_taken(table_id: str, seat: int) -> Refusal:
 
 
 def already_seated(table_id: str, seat: int) -> Refusal:
-    """One table at a time (rule 10.5)."""
+    """One table at a time (rule 10.5); says where the player sits and how to go back there."""
     return Refusal(
         "FAILED_PRECONDITION",
         "ALREADY_SEATED",
-        f"you sit at table {table_id}, seat {seat}: leave it before you sit down elsewhere",
+        f"you sit at table {table_id}, seat {seat}: go back there with TableService.Play "
+        f"(GET /v1/tables/{table_id}/play), or leave it before you sit down elsewhere",
         {"table_id": table_id, "seat": str(seat)},
     )
 
