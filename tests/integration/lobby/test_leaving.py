@@ -129,7 +129,7 @@ async def test_the_chips_wait_for_the_last_hands_settlement(lobby: Lobby, table_
     lobby.neighbours.unsettled = True
     assert (await ada.leave(table_id)).seating.state == LEAVING
     error = await refusal(ada.sit(table_id))
-    assert error.reason == "ALREADY_SEATED"
+    assert (error.reason, "still leaving" in error.message) == ("ALREADY_SEATED", True)
     lobby.neighbours.unsettled = False
     assert (await until(lambda: over(ada, table_id))).cashed_out == 1000
 

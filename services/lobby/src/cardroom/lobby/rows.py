@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from cardroom.lobby.domain import refusals
+from cardroom.lobby.domain.refusals import Refusal
 from cardroom.lobby.domain.rooms import Room, Wanted
+from cardroom.lobby.domain.seating import Step
 from cardroom.lobby.domain.tables import Stakes
 from cardroom.lobby.domain.waiting import Ended, Entry, Reservation
+
+
+def already_seated(stay: Any) -> Refusal:
+    """Why the player of a stay that is on cannot sit or wait elsewhere."""
+    is_leaving = stay["wants_out"] or stay["step"] in (Step.LEAVING, Step.CASHING_OUT)
+    return refusals.already_seated(str(stay["table_id"]), stay["seat"], is_leaving=is_leaving)
 
 
 def stakes(row: Any) -> Stakes:

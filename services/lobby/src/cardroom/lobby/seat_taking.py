@@ -58,7 +58,7 @@ async def take_seat(
 
 async def _already_seated(conn: Connection, player_id: str) -> Refusal | None:
     row = await conn.fetchrow(sql.READ_ACTIVE_SEATING, player_id)
-    return refusals.already_seated(str(row["table_id"]), row["seat"]) if row else None
+    return rows.already_seated(row) if row else None
 
 
 def _overtaken(ask: SitRequest) -> Refusal:

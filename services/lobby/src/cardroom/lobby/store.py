@@ -144,7 +144,7 @@ class SeatingStore:
         """
         async with self._pool.acquire() as conn, conn.transaction():
             mine = await conn.fetchrow(sql.READ_ACTIVE_SEATING, ask.player_id)
-            no = refusals.already_seated(str(mine["table_id"]), mine["seat"]) if mine else why
+            no = rows.already_seated(mine) if mine else why
             await self._record(conn, ask, no)
         raise Refused(no)
 

@@ -62,7 +62,7 @@ class TopUpStore:
         if not 1 <= ask.amount <= most:
             return refusals.top_up_out_of_range(ask.amount, most)
         if seated is None:
-            return await self._refuse(conn, ask, refusals.not_seated(ask.table_id))
+            return await self._refuse(conn, ask, refusals.not_seated(ask.table_id, or_leaves=True))
         row = await conn.fetchrow(
             sql.ADD_TOP_UP,
             uuid4(),

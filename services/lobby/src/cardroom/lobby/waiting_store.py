@@ -120,7 +120,7 @@ class WaitingStore:
         await conn.execute(wsql.LOCK_PLAYERS_LISTS, ask.player_id)
         stay = await conn.fetchrow(sql.READ_ACTIVE_SEATING, ask.player_id)
         if stay is not None:
-            return refusals.already_seated(str(stay["table_id"]), stay["seat"])
+            return rows.already_seated(stay)
         on_list = await conn.fetchrow(wsql.READ_ON_LIST, ask.player_id, *wanted.key, ask.table_id)
         if on_list is not None:
             return rows.entry(on_list)

@@ -47,15 +47,19 @@ def seat_taken(table_id: str, seat: int) -> Refusal:
     )
 
 
-def already_seated(table_id: str, seat: int) -> Refusal:
+def already_seated(table_id: str, seat: int, *, is_leaving: bool) -> Refusal:
     """One table at a time (rule 10.5); says where the player sits and how to go back there."""
-    return Refusal(
-        "FAILED_PRECONDITION",
-        "ALREADY_SEATED",
-        f"you sit at table {table_id}, seat {seat}: go back there with TableService.Play "
-        f"(GET /v1/tables/{table_id}/play), or leave it before you sit down elsewhere",
-        {"table_id": table_id, "seat": str(seat)},
-    )
+    if is_leaving:
+        text = (
+            f"you are still leaving table {table_id}, seat {seat}: sit down elsewhere once your chips are back and "
+            "GetMySeat (GET /v1/me/seat) shows no seat"
+        )
+    else:
+        text = (
+            f"you sit at table {table_id}, seat {seat}: go back there with TableService.Play "
+            f"(GET /v1/tables/{table_id}/play), or leave it before you sit down elsewhere"
+        )
+    return Refusal("FAILED_PRECONDITION", "ALREADY_SEATED", text, {"table_id": table_id, "seat": str(seat)})
 
 
 def invalid_seat(seat: int, seats: int) -> Refusal:
@@ -102,9 +106,10 @@ def request_id_reused(request_id: str) -> Refusal:
     )
 
 
-def not_seated(table_id: str) -> Refusal:
-    """The player does not sit at this table."""
-    return Refusal("FAILED_PRECONDITION", "NOT_SEATED", f"you do not sit at table {table_id[:80]!r}")
+def not_seated(table_id: str, *, or_leaves: bool = False) -> Refusal:
+    """The player does not sit at this table, or, where that counts as well, is leaving it."""
+    text = f"you do not sit at table {table_id[:80]!r}" + (", or are leaving it" if or_leaves else "")
+    return Refusal("FAILED_PRECONDITION", "NOT_SEATED", text)
 
 
 def left_before_seated() -> Refusal:
