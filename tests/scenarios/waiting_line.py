@@ -138,7 +138,7 @@ class WaitingLine:
     def _seat(self, who: str, table: str) -> int | Refusal:
         for name, sitting in self.sitting.items():
             if who in sitting.values():
-                return already_seated(name, 0)
+                return already_seated(name, 0, is_leaving=False)
         room = next(room for room in self._rooms() if room.table_id == table)
         return seat_to_take(0, who, room, self.entries) or stakes_full("for the line")
 
