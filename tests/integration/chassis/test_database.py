@@ -54,6 +54,21 @@ async def test_two_replicas_that_migrate_together_both_succeed_and_one_works(
         await conn.close()
 
 
+async def test_who_finds_nothing_to_migrate_does_not_load_what_migrates(
+    fresh_database: Fresh, package: str, tmp_path: Path
+) -> None:
+    url = await fresh_database()
+    code = f"import asyncio, sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+    code += f"from cardroom.chassis import database; print(asyncio.run(database.migrate({url!r}, {package!r})), "
+    code += "'yoyo' in sys.modules)"
+    for said in (b"2 True", b"0 False"):
+        process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE)
+        output, _ = await process.communicate()
+        assert output.splitlines()[-1] == said
+    (tmp_path / package / "migrations" / "0003.more.sql").write_text("-- depends: 0002.guard\nCREATE TABLE more ();")
+    assert await database.migrate(url, package) == 1
+
+
 async def test_a_lock_that_a_killed_process_left_does_not_block(fresh_database: Fresh, package: str) -> None:
     url = await fresh_database()
     await database.migrate(url, package)

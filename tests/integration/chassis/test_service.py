@@ -16,7 +16,7 @@ import aiohttp
 import pytest
 
 SERVICE = """
-    import asyncio, time
+    import asyncio, pathlib
     from typing import ClassVar
     from cardroom.chassis import database
     from cardroom.chassis.service import App, run
@@ -28,13 +28,14 @@ SERVICE = """
         hang_seconds: float = 0
         break_start: bool = False
         start_seconds: float = 0
+        ready_file: str = "/"
 
     class Part:
         def __init__(self, name, settings):
-            self.name, self.settings, self.ready_at = name, settings, time.monotonic() + 0.3
+            self.name, self.settings = name, settings
         @property
         def ready(self):
-            return time.monotonic() > self.ready_at
+            return pathlib.Path(self.settings.ready_file).exists()
         async def start(self):
             await asyncio.sleep(self.settings.start_seconds)
             print("start", self.name, flush=True)
@@ -165,15 +166,16 @@ async def test_who_is_told_to_stop_is_not_ready_but_serves_for_a_while(
     assert await process.ended() == 0
 
 
-async def test_the_ops_port_tells_life_readiness_and_metrics(launch: Callable[..., Awaitable[Process]]) -> None:
-    process = await launch()
+async def test_the_ops_port_tells_life_readiness_and_metrics(
+    launch: Callable[..., Awaitable[Process]], tmp_path: Path
+) -> None:
+    process = await launch(ready_file=tmp_path / "ready")
     port = json.loads(await process.until('"event": "started"'))["ops_port"]
     assert await get(port, "/healthz") == (200, "alive\n")
     status, text = await get(port, "/readyz")
     assert (status, text) == (503, "not ready: Part, Second\n")
-    async with asyncio.timeout(30):
-        while (await get(port, "/readyz"))[0] != 200:  # noqa: ASYNC110 - another process
-            await asyncio.sleep(0.05)
+    (tmp_path / "ready").touch()
+    assert await get(port, "/readyz") == (200, "ready\n")
     assert "process_cpu_seconds_total" in (await get(port, "/metrics"))[1]
 
 

@@ -16,7 +16,8 @@ import pytest
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 from joserfc.jwk import KeySet
 
-from cardroom.chassis.auth import TokenVerifier, jwt_header
+from cardroom.chassis import _jwts
+from cardroom.chassis.auth import TokenVerifier
 from cardroom.chassis.errors import SettingsError, Unavailable
 from cardroom.contracts.identity.v1 import identity_pb2 as pb
 from cardroom.contracts.identity.v1 import identity_pb2_grpc
@@ -73,7 +74,7 @@ async def test_a_new_key_is_published_before_it_signs_and_the_old_one_until_its_
         before: set[str] = set()
         for _ in range(24 * 30):
             await keeper.refresh()
-            kid = str(jwt_header(keeper.sign({"sub": "p"}))["kid"])
+            kid = str(_jwts.header(keeper.sign({"sub": "p"}))["kid"])
             kids = [key["kid"] for key in keeper.jwks["keys"]]
             assert kid in kids
             if kid not in signed and signed:

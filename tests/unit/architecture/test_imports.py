@@ -18,6 +18,9 @@ _DOMAIN_MAY_USE = ("cardroom.contracts", "cardroom.engine")
 
 _DOORS = {"environ", "getenv"}
 
+# What a service needs only once it works, or not at all: to verify tokens and serve pages, to migrate, to record spans.
+_LATER = ("aiohttp", "joserfc", "psycopg", "yoyo", "opentelemetry.sdk", "rich")
+
 _LOAD = """
 import importlib, pkgutil, sys
 package = importlib.import_module(sys.argv[1])
@@ -36,6 +39,14 @@ def test_decisions_load_no_network_database_broker_or_event_loop(package: str, r
     loaded = subprocess.run([sys.executable, "-c", _LOAD, package], capture_output=True, text=True, check=False)
     assert loaded.returncode == 0, loaded.stderr
     assert not set(_OUTSIDE) & set(loaded.stdout.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("service", [service for service in _SERVICES if service != "gateway"])
+def test_a_service_begins_its_work_without_loading_what_it_needs_only_later(service: str) -> None:
+    code = f"import sys, cardroom.chassis.service, cardroom.{service}.app; print('\\n'.join(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not set(_LATER) & set(loaded.stdout.split())
 
 
 def test_a_domain_imports_itself_its_services_errors_contracts_and_engine_only(sources: list[Any]) -> None:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Final
-
-import aiohttp
-from joserfc.jwk import KeySet
+from typing import TYPE_CHECKING, Final
 
 from cardroom.chassis import logs
 from cardroom.chassis.errors import Unauthenticated, Unavailable
 
-FETCH_TIMEOUT_SECONDS: Final = 3.0
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from joserfc.jwk import KeySet
+
 FIRST_WAIT_SECONDS: Final = 0.2
 MAX_WAIT_SECONDS: Final = 5.0
 REFRESH_SECONDS: Final = 300.0
 REFETCH_GAP_SECONDS: Final = 2.0
-MAX_BYTES: Final = 256 * 1024
 
 log = logs.get("auth")
 
@@ -75,25 +75,23 @@ class PublishedKeys:
     async def _fetch_quietly(self) -> bool:
         self._last_fetch = time.monotonic()
         try:
-            self.current = await fetch(self._url)
+            self.current = await _fetch(self._url)
         except Exception as error:  # noqa: BLE001,RUF100 - whatever came instead of keys, the next try may get them
             log.warning("token keys could not be fetched; trying again", url=self._url, error=repr(error))
             return False
         return True
 
 
-async def fetch(url: str) -> KeySet:
-    """Return the key set at `url`. Raises aiohttp's errors, TimeoutError, or ValueError if it is not a JWKS."""
-    timeout = aiohttp.ClientTimeout(total=FETCH_TIMEOUT_SECONDS)
-    async with aiohttp.ClientSession(timeout=timeout) as session, session.get(url) as response:
-        response.raise_for_status()
-        if (response.content_length or 0) > MAX_BYTES:
-            raise ValueError(f"a JWKS of {response.content_length} bytes is too long")
-        document = await response.json(content_type=None)
-    keys = KeySet.import_key_set(document)
-    if not keys.keys:
-        raise ValueError("the JWKS has no keys")
-    return keys
+async def _fetch(url: str) -> KeySet:
+    fetch = await asyncio.to_thread(_fetcher)
+    return await fetch(url)
+
+
+def _fetcher() -> Callable[[str], Awaitable[KeySet]]:
+    """Load what fetches, in a thread: it takes longer than all that a service needs to begin its work."""
+    from cardroom.chassis import _jwts  # noqa: PLC0415 - slow import
+
+    return _jwts.fetch
 
 
 def _has(keys: KeySet, kid: str) -> bool:

@@ -7,14 +7,34 @@ from __future__ import annotations
 
 import logging
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
-
-import structlog
 
 from cardroom.chassis import telemetry
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from structlog.typing import EventDict, FilteringBoundLogger, Processor
+
+
+@contextmanager
+def _not_to_be_found(library: str) -> Iterator[None]:
+    """Let whoever tries to import `library` do without it."""
+    if library in sys.modules:
+        yield
+        return
+    sys.modules[library] = None  # type: ignore[assignment]  # that is how Python is told
+    try:
+        yield
+    finally:
+        del sys.modules[library]
+
+
+# For coloured tracebacks, which are not wanted here, structlog would load rich where that is installed: a quarter of
+# the time that a service takes to load.
+with _not_to_be_found("rich"):
+    import structlog
 
 # Until `setup` is called (tests, scripts): readable lines, and never the local variables of a traceback.
 structlog.configure(

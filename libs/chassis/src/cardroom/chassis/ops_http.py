@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import importlib
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from cardroom.chassis import logs
-
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
-    Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+    from aiohttp import web
 
-log = logs.get("ops")
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """An answer."""
+
+    body: bytes
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": "text/plain; charset=utf-8"})
 
 
 class OpsServer:
@@ -24,23 +31,29 @@ class OpsServer:
         self._host = host
         self._wanted_port = port
         self._not_ready = not_ready
-        self._app = web.Application()
+        self._pages: dict[str, Callable[[], Page]] = {}
         self._runner: web.AppRunner | None = None
         self.port = 0
-        self.route("/metrics", _metrics)
-        self.route("/healthz", _healthz)
-        self.route("/readyz", self._readyz)
+        self.page("/metrics", _metrics)
+        self.page("/healthz", lambda: Page(b"alive\n"))
+        self.page("/readyz", self._readyz)
 
-    def route(self, path: str, handler: Handler) -> None:
-        """Serve GET `path` with `handler`. Only before `start`."""
-        self._app.router.add_get(path, handler)
+    def page(self, path: str, make: Callable[[], Page]) -> None:
+        """Answer GET `path` with what `make` makes. Only before `start`."""
+        self._pages[path] = make
 
     async def start(self) -> None:
         """Bind the port and serve. Raises OSError when it is taken."""
-        runner = web.AppRunner(self._app, access_log=None, handle_signals=False)
+        # In a thread: it takes longer to load than all that a service needs to begin its work.
+        await asyncio.to_thread(importlib.import_module, "aiohttp.web")
+        from aiohttp import web  # noqa: PLC0415 - slow import
+
+        site = web.Application()
+        for path, make in self._pages.items():
+            site.router.add_get(path, _handler(make))
+        self._runner = runner = web.AppRunner(site, access_log=None, handle_signals=False)
         await runner.setup()
         await web.TCPSite(runner, self._host, self._wanted_port, reuse_port=False).start()
-        self._runner = runner
         self.port = runner.addresses[0][1]
 
     async def stop(self) -> None:
@@ -49,16 +62,22 @@ class OpsServer:
         if runner is not None:
             await runner.cleanup()
 
-    async def _readyz(self, _request: web.Request) -> web.Response:
+    def _readyz(self) -> Page:
         missing = self._not_ready()
         if missing:
-            return web.Response(status=503, text=f"not ready: {', '.join(missing)}\n")
-        return web.Response(text="ready\n")
+            return Page(f"not ready: {', '.join(missing)}\n".encode(), status=503)
+        return Page(b"ready\n")
 
 
-async def _metrics(_request: web.Request) -> web.Response:
-    return web.Response(body=generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+def _handler(make: Callable[[], Page]) -> Callable[[web.Request], Awaitable[web.Response]]:
+    from aiohttp import web  # noqa: PLC0415 - slow import
+
+    async def answer(_: web.Request) -> web.Response:
+        page = make()
+        return web.Response(status=page.status, body=page.body, headers=page.headers)
+
+    return answer
 
 
-async def _healthz(_request: web.Request) -> web.Response:
-    return web.Response(text="alive\n")
+def _metrics() -> Page:
+    return Page(generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})

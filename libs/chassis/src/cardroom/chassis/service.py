@@ -210,10 +210,15 @@ async def _main(build: Callable[[S], App | Awaitable[App]], settings: S) -> int:
 async def _build_and_start(build: Callable[[S], App | Awaitable[App]], settings: S) -> App:
     made = build(settings)
     app = await made if inspect.isawaitable(made) else made
-    await app.ops.start()
+    # Together: what the parts do for players must not wait for the pages about it, nor these for a slow part.
+    serving = asyncio.create_task(app.ops.start(), name="ops")
     try:
         await app.start()
+        await serving
     except BaseException:
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+        await app.stop()
         await app.ops.stop()
         raise
     # What is there now stays, and requests make few cycles: looking for them rarely saves a few percent of the CPU.

@@ -6,23 +6,18 @@ nothing. An incoming `traceparent` is still passed on and logged, so that a neig
 
 from __future__ import annotations
 
-import json
 import secrets
-import threading
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import IO, TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from opentelemetry import trace
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor, SpanExporter, SpanExportResult
-from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, TraceFlags
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator
+
+    from opentelemetry.sdk.trace import TracerProvider
 
     from cardroom.chassis.settings import ServiceSettings
 
@@ -72,17 +67,9 @@ def setup(settings: ServiceSettings) -> None:
     """Turn tracing on if the settings name a collector or a file."""
     if settings.otlp_endpoint is None and settings.trace_file is None:
         return
-    resource = Resource.create({"service.name": settings.service, "service.instance.id": settings.advertise_address})
-    provider = TracerProvider(resource=resource, sampler=ParentBased(TraceIdRatioBased(settings.trace_sample_ratio)))
-    if settings.otlp_endpoint is not None:
-        from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - slow import
+    from cardroom.chassis import _spans  # noqa: PLC0415 - slow import
 
-        insecure = not settings.otlp_endpoint.startswith("https")
-        provider.add_span_processor(
-            BatchSpanProcessor(OTLPSpanExporter(endpoint=settings.otlp_endpoint, insecure=insecure))
-        )
-    if settings.trace_file is not None:
-        provider.add_span_processor(SimpleSpanProcessor(JsonLinesExporter(settings.trace_file)))
+    provider = _spans.provider(settings)
     _State.provider = provider
     _State.tracer = provider.get_tracer("cardroom")
 
@@ -193,41 +180,3 @@ def _recorded(
             # The type only: a text may hold what a trace must not.
             one.set_status(trace.Status(trace.StatusCode.ERROR, type(error).__name__))
             raise
-
-
-class JsonLinesExporter(SpanExporter):
-    """Writes each span as one JSON line, at once, so that tests can read what a killed process had done."""
-
-    def __init__(self, path: Path) -> None:
-        self._file: IO[str] = path.open("a", encoding="utf-8", buffering=1)
-        self._lock = threading.Lock()
-
-    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Append the spans to the file."""
-        with self._lock:
-            self._file.writelines(json.dumps(_as_dict(one), default=str) + "\n" for one in spans)
-        return SpanExportResult.SUCCESS
-
-    def shutdown(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._file.close()
-
-
-def _as_dict(one: ReadableSpan) -> dict[str, Any]:
-    context = one.get_span_context()
-    assert context is not None
-    return {
-        "service": one.resource.attributes.get("service.name"),
-        "instance": one.resource.attributes.get("service.instance.id"),
-        "name": one.name,
-        "kind": one.kind.name.lower(),
-        "trace_id": f"{context.trace_id:032x}",
-        "span_id": f"{context.span_id:016x}",
-        "parent_id": f"{one.parent.span_id:016x}" if one.parent else None,
-        "start_ns": one.start_time,
-        "end_ns": one.end_time,
-        "status": one.status.status_code.name,
-        "attributes": dict(one.attributes or {}),
-        "events": [{"name": event.name, "attributes": dict(event.attributes or {})} for event in one.events],
-    }

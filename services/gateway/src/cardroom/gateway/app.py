@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from aiohttp import web
 from joserfc.jwk import KeySet
 
 from cardroom.chassis import database
 from cardroom.chassis.auth import TokenVerifier
 from cardroom.chassis.errors import SettingsError
 from cardroom.chassis.grpc_server import GrpcServer
+from cardroom.chassis.ops_http import Page
 from cardroom.chassis.service import App
 from cardroom.contracts.identity.v1.identity_pb2_grpc import add_IdentityServiceServicer_to_server
 from cardroom.gateway.api import PUBLIC_METHODS, SERVICE, IdentityApi
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from cardroom.gateway.settings import GatewaySettings
 
 JWKS_PATH: Final = "/.well-known/jwks.json"
+JWKS_HEADERS: Final = {"Content-Type": "application/json; charset=utf-8", "Cache-Control": "public, max-age=60"}
 PURGE_SECONDS: Final = 60.0
 
 
@@ -54,10 +56,7 @@ async def build(settings: GatewaySettings) -> App:
     app.add_task("keys", lambda: _every(settings.key_refresh_seconds, keys.refresh))
     app.add_task("purge", lambda: _every(PURGE_SECONDS, lambda: store.purge(utc_now())))
 
-    async def jwks(_request: web.Request) -> web.Response:
-        return web.json_response(keys.jwks, headers={"Cache-Control": "public, max-age=60"})
-
-    app.ops.route(JWKS_PATH, jwks)
+    app.ops.page(JWKS_PATH, lambda: Page(json.dumps(keys.jwks).encode(), headers=JWKS_HEADERS))
     app.add(_server(settings, _identity(settings, store, keys), verifier))
     return app
 
