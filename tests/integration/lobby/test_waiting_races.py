@@ -263,6 +263,50 @@ async def test_a_storm_leaves_every_seat_with_one_player_and_no_free_seat_while_
         assert sum(entry.state == KEPT for entry in waits) <= 1
 
 
+TAKE = """
+    INSERT INTO seatings (seating_id, table_id, player_id, display_name, seat, buy_in, step, due_at)
+    VALUES (gen_random_uuid(), $1, $2, 'Ada', $3, 1000, 'reserved', NULL) ON CONFLICT DO NOTHING
+"""
+
+
+async def test_the_database_lets_nobody_take_a_seat_that_is_kept_for_another(lobby: Lobby) -> None:
+    """Whatever asks it, such as a lobby of a release that knows nothing of waiting lists."""
+    table_id, sitting = await full_table(lobby)
+    first, stranger = waiter(lobby), waiter(lobby)
+    entry = await first.join(table_id)
+    await sitting[0].leave(table_id)
+    seat = (await first.until_state(KEPT)).reserved.seat
+    assert await lobby.pool.execute(TAKE, table_id, stranger.id, seat) == "INSERT 0 0"
+    assert await lobby.pool.execute(TAKE, table_id, first.id, seat) == "INSERT 0 1"
+    await lobby.pool.execute("DELETE FROM seatings WHERE player_id = $1", first.id)
+    await first.quit(entry)
+    assert await lobby.pool.execute(TAKE, table_id, stranger.id, seat) == "INSERT 0 1"
+
+
+async def test_who_takes_a_seat_by_the_rules_of_before_waiting_lists_sees_one_that_is_kept_at_that_moment(
+    lobby: Lobby,
+) -> None:
+    """An earlier release locks the table FOR SHARE, and takes any seat where nobody sits."""
+    table_id, sitting = await full_table(lobby)
+    first, stranger = waiter(lobby), waiter(lobby)
+    await first.join(table_id)
+    async with lobby.pool.acquire() as keeping, lobby.pool.acquire() as taking:
+        async with taking.transaction():
+            await taking.execute("SELECT FROM tables WHERE table_id = $1 FOR SHARE", table_id)
+            await sitting[0].leave(table_id)
+            # The line is served once the table is free: the seat is taken first, and not kept for anybody.
+            seat = await keeping.fetchval(
+                "SELECT n FROM generate_series(1, 2) n WHERE n NOT IN "
+                "(SELECT seat FROM seatings WHERE table_id = $1 AND step <> 'over')",
+                table_id,
+            )
+            assert await taking.execute(TAKE, table_id, stranger.id, seat) == "INSERT 0 1"
+        await sitting[1].leave(table_id)
+        other = (await first.until_state(KEPT)).reserved.seat
+        assert other != seat
+        assert await keeping.execute(TAKE, table_id, waiter(lobby).id, other) == "INSERT 0 0"
+
+
 async def test_who_is_being_written_at_this_moment_is_not_overtaken(lobby: Lobby) -> None:
     table_id, sitting = await full_table(lobby)
     first, second = waiter(lobby), waiter(lobby)

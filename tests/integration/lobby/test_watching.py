@@ -17,6 +17,7 @@ from cardroom.contracts.lobby.v1 import lobby_pb2_grpc
 from cardroom.contracts.lobby.v1.lobby_pb2 import TableFilter, WatchTablesRequest
 from cardroom.lobby.store import TableStore
 from tests.integration.lobby.conftest import Lobby, refusal, token, until
+from tests.integration.lobby.waiters import KEPT, fresh_blind, full_table, let_the_kept_seat_lapse, stakes, waiter
 
 
 class Watch:
@@ -105,6 +106,40 @@ async def test_a_change_holds_only_tables_that_have_changed_and_pass_the_filter(
         await players[2].leave(mine)
         message = await watch.read()
         assert [table.seats_taken for table in message.change.tables] == [1]
+
+
+async def test_the_list_tells_how_many_wait_for_each_table_on_its_own_list(lobby: Lobby, second_lobby: Lobby) -> None:
+    blind = fresh_blind()
+    mine, sitting = await full_table(lobby, blind)
+    others, _ = await full_table(lobby, blind)
+    first, second, anywhere = waiter(lobby), waiter(second_lobby), waiter(lobby)
+    async with watching(lobby) as here, watching(second_lobby, small_blind_min=blind, small_blind_max=blind) as there:
+
+        async def are_told(waiting: int) -> None:
+            for watch in (here, there):
+                while watch.tables[mine].waiting != waiting:
+                    await watch.read()
+                assert watch.tables[others].waiting == 0
+            assert (await lobby.player().table(mine)).waiting == waiting
+            listed = (await lobby.player().tables(order_by="waiting desc", page_size=1)).tables
+            assert listed[0].waiting >= waiting
+
+        await first.join(mine)
+        await are_told(1)
+        entry = await second.join(mine)
+        not_counted = await anywhere.join(stakes(blind))
+        await are_told(2)
+        await sitting[0].leave(mine)
+        kept = await first.until_state(KEPT)
+        await are_told(1)
+        await second.quit(entry)
+        await are_told(0)
+        await second.join(mine)
+        await anywhere.quit(not_counted)
+        await are_told(1)
+        # The seat is not taken in time, and goes to the second.
+        await let_the_kept_seat_lapse(lobby, kept)
+        await are_told(0)
 
 
 async def test_a_change_that_commits_late_is_not_missed(lobby: Lobby, table_id: str) -> None:

@@ -15,12 +15,12 @@ def test_a_table_is_a_line() -> None:
     stakes = Stakes(
         game=GAME_NO_LIMIT_HOLDEM, small_blind=500, big_blind=1000, min_buy_in=40_000, max_buy_in=100_000, seats=6
     )
-    table = Table(name="Maple", stakes=stakes, seats_taken=4, average_pot=2300, hands_per_hour=71)
+    table = Table(name="Maple", stakes=stakes, seats_taken=4, waiting=3, average_pot=2300, hands_per_hour=71)
     console = Console(width=100)
     with console.capture() as captured:
         console.print(grid([table]))
     line = captured.get().splitlines()[1]
-    assert line.split() == ["Maple", "holdem", "500/1,000", "4", "of", "6", "40,000-100,000", "2,300", "71"]
+    assert line.split() == ["Maple", "holdem", "500/1,000", "4", "of", "6", "3", "40,000-100,000", "2,300", "71"]
 
 
 def test_an_order_for_a_live_list_is_refused() -> None:

@@ -27,7 +27,7 @@ from tests.unit.lobby.offering import offer
 
 GAMES = frozenset({1, 2})
 OFFERS = [
-    offer(1, name="Cedar", taken=6, small_blind=25),
+    offer(1, name="Cedar", taken=6, waiting=2, small_blind=25),
     offer(2, name="Birch", taken=2, small_blind=5),
     offer(3, name="Alder", taken=0, small_blind=5, seats=9),
     offer(4, name="Dogwood", taken=1, small_blind=1, game=2, seats=2),
@@ -94,6 +94,7 @@ def test_a_filter_that_makes_sense_is_left_as_it_is() -> None:
         ("stakes.seats desc,seats_taken", ["Alder", "Birch", "Cedar", "Dogwood"]),
         ("  stakes.small_blind   desc ,  name desc ", ["Cedar", "Birch", "Alder", "Dogwood"]),
         ("stakes.game desc, stakes.small_blind asc", ["Dogwood", "Alder", "Birch", "Cedar"]),
+        ("waiting desc", ["Cedar", "Dogwood", "Alder", "Birch"]),
         ("average_pot, hands_per_hour desc", ["Dogwood", "Alder", "Birch", "Cedar"]),
     ],
 )

@@ -102,7 +102,7 @@ async def _guest(client: Client, guest_file: GuestFile) -> PlayerClient:
 
 def grid(found: Sequence[Table]) -> Grid:
     """The tables, one a line."""
-    made = Grid("table", "game", "blinds", "seated", "buy-in", "average pot", "hands/h", box=None)
+    made = Grid("table", "game", "blinds", "seated", "waiting", "buy-in", "average pot", "hands/h", box=None)
     for column in made.columns[2:]:
         column.justify = "right"
     for table in found:
@@ -112,6 +112,7 @@ def grid(found: Sequence[Table]) -> Grid:
             _NAMES.get(stakes.game, str(stakes.game)),
             f"{stakes.small_blind:,}/{stakes.big_blind:,}",
             f"{table.seats_taken} of {stakes.seats}",
+            str(table.waiting),
             f"{stakes.min_buy_in:,}-{stakes.max_buy_in:,}",
             f"{table.average_pot:,}",
             str(table.hands_per_hour),

@@ -47,6 +47,7 @@ def table(offer: Offer) -> lobby_pb2.Table:
         average_pot=offer.average_pot,
         hands_per_hour=offer.hands_per_hour,
         free_seats=offer.free_seats,
+        waiting=offer.waiting,
     )
 
 

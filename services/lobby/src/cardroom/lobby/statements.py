@@ -150,6 +150,8 @@ _OFFER: Final = """
 SELECT t.*,
     coalesce((SELECT array_agg(DISTINCT k.seat) FROM kept_seats k WHERE k.table_id = t.table_id),
              '{}') AS taken_seats,
+    (SELECT count(*) FROM waiting w WHERE w.table_id = t.table_id AND w.ended_at IS NULL
+                                      AND w.reserved_until IS NULL AND w.seating_id IS NULL) AS waiting,
     coalesce((SELECT round(avg(pot_total)) FROM (SELECT pot_total FROM hands h WHERE h.table_id = t.table_id
                                           ORDER BY hand_number DESC LIMIT 50) last), 0)::bigint AS average_pot,
     coalesce((SELECT max(hand_number) FROM hands h WHERE h.table_id = t.table_id)

@@ -410,6 +410,7 @@ def _offer(row: Any) -> Offer:
         taken_seats=tuple(sorted(row["taken_seats"])),
         average_pot=row["average_pot"],
         hands_per_hour=hands_per_hour(row["hour_hands"], row["played_seconds"]),
+        waiting=row["waiting"],
     )
 
 

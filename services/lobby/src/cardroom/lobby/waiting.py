@@ -13,6 +13,7 @@ from prometheus_client import Counter, Gauge
 from cardroom.lobby.domain.rooms import checked_wanted
 from cardroom.lobby.domain.waiting import Entry
 from cardroom.lobby.errors import NotNow, Overtaken, Refused
+from cardroom.lobby.sharing import Shared
 from cardroom.lobby.waiting_store import JoinRequest, WaitingStore
 
 # How soon this replica finds what another one left behind.
@@ -36,6 +37,9 @@ class WaitingLists:
         self._store = store
         self._games = games
         self._woken = asyncio.Event()
+        self.serve = Shared(self._serve)
+        """Does all that is to be done, of what was committed before the call: judges the entries, keeps free seats for
+        those who are next. However many ask for it, one run at a time does it for all of them."""
         self.changed: Callable[[], None] = lambda: None
         """Called when this replica has changed the line."""
 
@@ -70,8 +74,7 @@ class WaitingLists:
         """A seat may be free, or somebody's wait over: look now rather than at the next round."""
         self._woken.set()
 
-    async def serve(self) -> None:
-        """Do all that is to be done now: judge the entries, keep free seats for those who are next."""
+    async def _serve(self) -> None:
         for _ in range(ROUNDS_MAX):
             judged, served = await self._store.judge(), await self._store.keep_seats()
             _count(judged)

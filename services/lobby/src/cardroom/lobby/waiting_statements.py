@@ -185,12 +185,10 @@ WHERE player_id = $1 AND ended_at IS NULL AND reserved_until <= now() AND seatin
 RETURNING entry_id
 """
 
-# Nothing comes back when somebody sits there, or the seat is kept for another, or the player has a place already.
+# Nothing comes back when somebody sits there, the player has a place already, or (a trigger) the seat is for another.
 TAKE_SEAT: Final = """
 INSERT INTO seatings (seating_id, table_id, player_id, display_name, seat, buy_in, step, due_at, claimed_until)
-SELECT $1::uuid, $2::uuid, $3::uuid, $4::text, $5::smallint, $6::bigint, 'reserved', now(), now() + $7::interval
-WHERE NOT EXISTS (SELECT FROM waiting w WHERE w.reserved_table_id = $2::uuid AND w.reserved_seat = $5::smallint
-                                          AND w.ended_at IS NULL AND w.player_id <> $3::uuid)
+VALUES ($1, $2, $3, $4, $5, $6, 'reserved', now(), now() + $7::interval)
 ON CONFLICT DO NOTHING
 RETURNING *
 """
@@ -205,15 +203,7 @@ WHERE player_id = $1 AND ended_at IS NULL
 RETURNING entry_id
 """
 
-# --- who is expected, for those who open and close tables
-
-EXPECTED_AT: Final = """
-SELECT t.table_id,
-       (SELECT count(*) FROM waiting w WHERE w.table_id = t.table_id AND w.ended_at IS NULL
-                                         AND w.reserved_until IS NULL AND w.seating_id IS NULL) AS waiting,
-       (SELECT count(*) FROM waiting w WHERE w.reserved_table_id = t.table_id AND w.ended_at IS NULL) AS reserved
-FROM unnest($1::uuid[]) AS t (table_id)
-"""
+# --- for those who open tables
 
 WAITING_FOR: Final = """
 SELECT count(DISTINCT player_id) FROM line

@@ -59,27 +59,6 @@ class Outlook:
     entries: int
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """Whom a table waits for: players on its own list, and seats that are kept."""
-
-    waiting: int
-    reserved: int
-
-    def __bool__(self) -> bool:
-        """Whether there is anyone."""
-        return self.waiting + self.reserved > 0
-
-
-async def expected_at(conn: Connection | Pool, table_ids: Iterable[str]) -> dict[str, Expected]:
-    """Return who is expected at each of these tables. Inside a transaction that has locked a table's row it stays so.
-
-    For whoever closes tables: one with anybody expected is wanted.
-    """
-    found = await conn.fetch(wsql.EXPECTED_AT, list(table_ids))
-    return {str(row["table_id"]): Expected(row["waiting"], row["reserved"]) for row in found}
-
-
 async def count_waiting_for(conn: Connection | Pool, wanted: Wanted) -> int:
     """Return how many players wait for a seat at any table with these stakes and have none in prospect.
 

@@ -209,8 +209,9 @@ def _stakes_of(table: Table) -> WantedStakes:
 
 def _offer_of(number: int, table: Table) -> str:
     stakes = table.stakes
+    waiting = f"  {table.waiting} waiting" if table.waiting else ""
     return (
         f"{number:>2}  {table.name}  {stakes.small_blind:,}/{stakes.big_blind:,}  "
-        f"{table.seats_taken} of {stakes.seats} seated  buy-in {stakes.min_buy_in:,}-{stakes.max_buy_in:,}  "
+        f"{table.seats_taken} of {stakes.seats} seated{waiting}  buy-in {stakes.min_buy_in:,}-{stakes.max_buy_in:,}  "
         f"avg pot {table.average_pot:,}  {table.hands_per_hour} hands/h"
     )

@@ -37,6 +37,7 @@ SORTABLE: Final[Mapping[str, Callable[[Offer], Value]]] = MappingProxyType(
         "seats_taken": lambda offer: len(offer.taken_seats),
         "average_pot": lambda offer: offer.average_pot,
         "hands_per_hour": lambda offer: offer.hands_per_hour,
+        "waiting": lambda offer: offer.waiting,
     }
 )
 USUAL: Final = ("stakes.small_blind", "name")

@@ -67,6 +67,8 @@ class Offer:
     taken_seats: tuple[int, ...] = field(default=())
     average_pot: int = 0
     hands_per_hour: int = 0
+    waiting: int = 0
+    """Entries in line on the table's own list."""
 
     @property
     def free_seats(self) -> tuple[int, ...]:
