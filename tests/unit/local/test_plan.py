@@ -21,8 +21,14 @@ def test_there_are_two_table_replicas_and_one_of_each_other_service() -> None:
     assert sorted(names) == ["clock", "gateway", "lobby", "spectator", "table-0", "table-1", "wallet"]
 
 
+def test_several_lobbies_share_what_the_edge_sends() -> None:
+    plan = Plan(StackOptions(lobby_replicas=2))
+    assert [place.name for place in plan.places if place.service == "lobby"] == ["lobby-0", "lobby-1"]
+    assert environment.of_edge(plan)["CARDROOM_EDGE_LOBBY_ADDRESSES"] == ",".join(plan.addresses("lobby"))
+
+
 def test_no_two_processes_share_a_port() -> None:
-    plan = Plan(StackOptions(table_replicas=5))
+    plan = Plan(StackOptions(table_replicas=5, lobby_replicas=2))
     ports = [port for place in plan.places for port in (place.grpc_port, place.ops_port)]
     ports += [plan.edge_port, plan.admin_port]
     assert len(set(ports)) == len(ports)
@@ -66,10 +72,11 @@ def test_only_the_lobby_and_the_wallet_may_seat_and_only_the_clock_ends_turns() 
     assert not set(holders["table.seat"]) & {"operator", "sandbox"}
 
 
+@pytest.mark.parametrize("name", ["table_replicas", "lobby_replicas"])
 @pytest.mark.parametrize("replicas", [0, 11, -1])
-def test_a_number_of_replicas_that_cannot_be_is_refused(replicas: int) -> None:
-    with pytest.raises(RunInvalid, match=f"table_replicas is {replicas}; 1 to 10"):
-        StackOptions(table_replicas=replicas)
+def test_a_number_of_replicas_that_cannot_be_is_refused(name: str, replicas: int) -> None:
+    with pytest.raises(RunInvalid, match=f"{name} is {replicas}; 1 to 10"):
+        StackOptions(**{name: replicas})  # type: ignore[arg-type]
 
 
 def test_a_service_that_is_not_there_is_refused() -> None:

@@ -17,7 +17,7 @@ SERVICES = ("gateway", "wallet", "clock", "table", "lobby", "spectator")
 _GRPC_PORTS = {"table": 7101, "lobby": 7111, "wallet": 7121, "clock": 7131, "spectator": 7141, "gateway": 7151}
 _EDGE_PORT, _ADMIN_PORT = 8080, 9901
 _OPS_OFFSET = 1000
-_TABLE_REPLICAS_MAX = 10
+_REPLICAS_MAX = 10
 
 # What each client may do: the services themselves, the operator, and a sandbox for other teams' wallet code.
 CLIENT_SCOPES: Mapping[str, str] = MappingProxyType(
@@ -45,6 +45,7 @@ class StackOptions:
     """
 
     table_replicas: int = 2
+    lobby_replicas: int = 1
     services: tuple[str, ...] = SERVICES
     edge: bool = True
     ports: Literal["default", "free"] = "free"
@@ -56,8 +57,9 @@ class StackOptions:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
-        if not 1 <= self.table_replicas <= _TABLE_REPLICAS_MAX:
-            raise RunInvalid(f"table_replicas is {self.table_replicas}; 1 to {_TABLE_REPLICAS_MAX} are possible")
+        for name, replicas in (("table_replicas", self.table_replicas), ("lobby_replicas", self.lobby_replicas)):
+            if not 1 <= replicas <= _REPLICAS_MAX:
+                raise RunInvalid(f"{name} is {replicas}; 1 to {_REPLICAS_MAX} are possible")
         if unknown := set(self.services) - set(SERVICES):
             raise RunInvalid(f"no such service: {', '.join(sorted(unknown))}; there are {', '.join(SERVICES)}")
 
@@ -92,8 +94,9 @@ class Plan:
         self.key_encryption_key = base64.b64encode(secrets.token_bytes(32)).decode()
 
     def _places(self, service: str) -> list[Place]:
-        replicas = self.options.table_replicas if service == "table" else 1
-        names = [f"table-{index}" for index in range(replicas)] if service == "table" else [service]
+        replicas = {"table": self.options.table_replicas, "lobby": self.options.lobby_replicas}.get(service, 1)
+        is_numbered = service == "table" or replicas > 1
+        names = [f"{service}-{index}" for index in range(replicas)] if is_numbered else [service]
         places = []
         for index, name in enumerate(names):
             default = _GRPC_PORTS[service] + index if self.options.ports == "default" else None
