@@ -16,7 +16,8 @@ from cardroom.client import Client
 from cardroom.contracts.table.v1.view_pb2 import GAME_NO_LIMIT_HOLDEM, Stakes
 from cardroom.local import Stack
 
-LINE_SECONDS = 40.0
+LINE_SECONDS = 80.0
+"""Longer than the longest turn, 20 s and a time bank of 30 s, of another player."""
 CARDROOM = str(Path(sys.executable).with_name("cardroom"))
 
 

@@ -179,6 +179,7 @@ async def test_the_session_of_the_client_follows_a_wait(door: Door, stack: Stack
     await assert_books_hold(stack)
 
 
+@pytest.mark.timeout(300)
 async def test_a_person_waits_at_a_terminal_and_sits_down(door: Door, stack: Stack, tmp_path: Path) -> None:
     table, sitting = await full_table(door, stack)
     person = await Person.start(stack, tmp_path, "--table", table.name)
@@ -202,6 +203,7 @@ async def test_a_person_waits_at_a_terminal_and_sits_down(door: Door, stack: Sta
     assert await person.ends() == 0
 
 
+@pytest.mark.timeout(300)
 async def test_a_person_asks_for_stakes_and_keeps_the_place_in_line(door: Door, stack: Stack, tmp_path: Path) -> None:
     table, sitting = await full_table(door, stack)
     blinds = f"{table.stakes.small_blind}/{table.stakes.big_blind}"

@@ -19,8 +19,9 @@ from cardroom.chassis.service import App
 from cardroom.contracts.identity.v1 import identity_pb2_grpc
 from cardroom.gateway.app import JWKS_PATH, build
 from cardroom.gateway.settings import GatewaySettings
+from cardroom.local.ports import free_port
 from cardroom.local.postgres import AS_UTF8
-from tests.integration.gateway.edge import Edge, FakeServices, Issuer, fake_services, free_port
+from tests.integration.gateway.edge import Edge, FakeServices, Issuer, fake_services
 
 BEHIND = ("gateway", "table", "lobby", "wallet", "clock", "spectator")
 CLIENTS = [{"client_id": "wallet-team", "secret": "wallet-team-secret", "scopes": ["wallet.read", "wallet.hold"]}]

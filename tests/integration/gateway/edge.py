@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,16 +21,10 @@ from cardroom.contracts.lobby.v1 import lobby_pb2, lobby_pb2_grpc
 from cardroom.contracts.spectator.v1 import spectator_pb2, spectator_pb2_grpc
 from cardroom.contracts.table.v1 import internal_pb2, internal_pb2_grpc, table_pb2, table_pb2_grpc
 from cardroom.gateway.envoy import EdgeSettings, render
+from cardroom.local.ports import free_port, listens
 
 ISSUER = "https://cardroom.local"
 READY_SECONDS = 20.0
-
-
-def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Issuer:
@@ -203,6 +196,9 @@ class Edge:
             async with ClientSession() as session, session.get(f"{self.admin_url}/stats?filter=jwks_fetch") as answer:
                 fetched = await answer.text()
         except OSError:
+            return False
+        # It tells of itself before its workers listen.
+        if not listens(self.settings.port):
             return False
         known = [c for c in clusters if c["name"] == "lobby" for h in c.get("host_statuses", []) if _healthy(h)]
         if not self.wait_for_keys:

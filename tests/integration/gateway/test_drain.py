@@ -10,7 +10,8 @@ import sys
 import grpc
 
 from cardroom.contracts.lobby.v1 import lobby_pb2, lobby_pb2_grpc
-from tests.integration.gateway.edge import FakeServices, Issuer, free_port
+from cardroom.local.ports import free_port
+from tests.integration.gateway.edge import FakeServices, Issuer
 
 BEHIND = ("GATEWAY", "TABLE", "LOBBY", "WALLET", "CLOCK", "SPECTATOR")
 

