@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import shutil
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +18,8 @@ from tests.e2e.door import Door
 from tests.e2e.room import Room, held_room
 from tests.party import QUICK
 
+GRPCURL = "github.com/fullstorydev/grpcurl/cmd/grpcurl@latest"
+BUILD_SECONDS = 120
 BY_DEMAND = {"name": "Yew", "small_blind": 13, "seats": 2, "open_seats_min": 1, "tables_max": 3}
 """Stakes at which the lobby of this stack opens tables by itself."""
 OPTIONS = StackOptions(
@@ -55,6 +61,30 @@ async def door(stack: Stack) -> AsyncIterator[Door]:
     """The edge, for calls of every kind."""
     async with Door.open(stack) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+async def grpcurl(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """The folder of the tool: installed already, or built now where Go is and can fetch it."""
+    found = shutil.which("grpcurl")
+    if found is not None:
+        yield str(Path(found).parent)
+        return
+    go, folder = shutil.which("go"), tmp_path_factory.mktemp("go")
+    if go is None:
+        pytest.skip("there is neither grpcurl nor go here")
+    build = await asyncio.create_subprocess_exec(
+        go, "install", GRPCURL, env={**os.environ, "GOBIN": str(folder)}, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        _, complaint = await asyncio.wait_for(build.communicate(), BUILD_SECONDS)
+    except TimeoutError:
+        build.kill()
+        await build.wait()
+        pytest.skip(f"grpcurl was not built within {BUILD_SECONDS} s")
+    if build.returncode != 0:
+        pytest.skip(f"grpcurl cannot be built here: {complaint.decode()[-200:]}")
+    yield str(folder)
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,6 @@ import inspect
 import json
 import os
 import re
-import shutil
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,8 +22,7 @@ from tests.e2e.door import Door
 from tests.party import eventually
 
 README = Path(__file__).parents[2] / "README.md"
-GRPCURL = "github.com/fullstorydev/grpcurl/cmd/grpcurl@latest"
-BUILD_SECONDS, RUN_SECONDS = 120, 90
+RUN_SECONDS = 90
 MARK = "=== end of line"
 
 
@@ -86,30 +83,6 @@ async def first_table(stack: Stack, door: Door) -> str:
 async def curled(stack: Stack) -> list[Said]:
     """What the lines with curl print."""
     return await run(stack, lines("curl"))
-
-
-@pytest.fixture(scope="module")
-async def grpcurl(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    """The folder of the tool: installed already, or built now where Go is and can fetch it."""
-    found = shutil.which("grpcurl")
-    if found is not None:
-        yield str(Path(found).parent)
-        return
-    go, folder = shutil.which("go"), tmp_path_factory.mktemp("go")
-    if go is None:
-        pytest.skip("there is neither grpcurl nor go here")
-    build = await asyncio.create_subprocess_exec(
-        go, "install", GRPCURL, env={**os.environ, "GOBIN": str(folder)}, stderr=asyncio.subprocess.PIPE
-    )
-    try:
-        _, complaint = await asyncio.wait_for(build.communicate(), BUILD_SECONDS)
-    except TimeoutError:
-        build.kill()
-        await build.wait()
-        pytest.skip(f"grpcurl was not built within {BUILD_SECONDS} s")
-    if build.returncode != 0:
-        pytest.skip(f"grpcurl cannot be built here: {complaint.decode()[-200:]}")
-    yield str(folder)
 
 
 def test_every_line_with_curl_does_what_it_says(curled: list[Said]) -> None:

@@ -90,3 +90,17 @@ def test_joining_in_the_middle_of_a_street_the_next_wager_is_a_raise() -> None:
 def test_14_4_a_void_hand_is_told_as_such() -> None:
     lines = told(Narrator(), {"hand_ended": pb.HandEnded(hand_number=3, is_void=True)})
     assert lines == ["The hand could not be completed and is void: every chip put in is back."]
+
+
+def test_who_is_sat_out_is_told_why() -> None:
+    out, reasons = pb.SEAT_STATUS_SITTING_OUT, (pb.STATUS_REASON_PLAYER, pb.STATUS_REASON_TIMEOUTS)
+    events = [
+        {"seat_status_changed": pb.SeatStatusChanged(seat=2, status=out, reason=reason)}
+        for reason in (*reasons, pb.STATUS_REASON_CONNECTION_LOST, pb.STATUS_REASON_OUT_OF_CHIPS)
+    ]
+    assert told(Narrator(), *events) == [
+        "Bo sits out.",
+        "Bo sits out after two timeouts.",
+        "Bo sits out: the connection was lost.",
+        "Bo sits out: no chips left.",
+    ]

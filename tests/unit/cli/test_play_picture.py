@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from rich.console import Console
 
-from cardroom.cli.play.picture import Situation, picture, summary, waiting
+from cardroom.cli.play.picture import Situation, picture, standing, summary, waiting
 from cardroom.contracts.table.v1 import view_pb2 as pb
 
 
@@ -95,7 +96,32 @@ def test_between_hands_it_says_why_nothing_happens() -> None:
     view = table()
     view.hand.ClearField("turn")
     view.hand.is_over = True
-    assert waiting(view, "me") == "Waiting for more players."
-    assert waiting(view, "x") == "You have no chips left: t tops up, q leaves."
+    assert waiting(view) == "Waiting for more players."
     view.next_deal_at.FromSeconds(1_100)
-    assert waiting(view, "me") == "The next hand comes in a moment."
+    assert waiting(view) == "The next hand comes in a moment."
+
+
+@pytest.mark.parametrize(
+    ("status", "stack", "said"),
+    [
+        (pb.SEAT_STATUS_WAITING_FOR_BIG_BLIND, 500, "You are dealt in when the big blind reaches you. "),
+        (pb.SEAT_STATUS_SITTING_OUT, 500, "You sit out: b to play again. "),
+        (pb.SEAT_STATUS_SITTING_OUT, 0, "You have no chips left: t tops up, q leaves. "),
+        (pb.SEAT_STATUS_PLAYING, 500, ""),
+    ],
+)
+def test_3_4_who_has_no_cards_is_told_why_during_a_hand_and_between_hands(
+    status: pb.SeatStatus.ValueType, stack: int, said: str
+) -> None:
+    view = table()
+    view.seats[2].status, view.seats[2].stack = status, stack
+    assert summary(Situation(view, "", "x", 1_000.0)) == f"{said}Ann is to act: 12 s (+0 s bank)"
+    view.hand.ClearField("turn")
+    view.hand.is_over = True
+    assert summary(Situation(view, "", "x", 1_000.0)) == f"{said}Waiting for more players."
+
+
+def test_all_in_is_not_out_of_chips() -> None:
+    view = table()
+    view.seats[0].stack = 0
+    assert standing(view, "me") == ""

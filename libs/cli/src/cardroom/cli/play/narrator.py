@@ -23,6 +23,11 @@ _STATUSES: Final = {
     pb.SEAT_STATUS_SITTING_OUT: "sits out",
     pb.SEAT_STATUS_LEAVING: "leaves after this hand",
 }
+_REASONS: Final = {
+    pb.STATUS_REASON_TIMEOUTS: " after two timeouts",
+    pb.STATUS_REASON_CONNECTION_LOST: ": the connection was lost",
+    pb.STATUS_REASON_OUT_OF_CHIPS: ": no chips left",
+}
 STREETS: Final = {
     pb.STREET_PREFLOP: "Preflop",
     pb.STREET_FLOP: "Flop",
@@ -98,7 +103,8 @@ class Narrator:
             yield f"{self._name(event.player_left.seat)} leaves."
         elif kind == "seat_status_changed":
             changed = event.seat_status_changed
-            yield f"{self._name(changed.seat)} {_STATUSES.get(changed.status, 'is away')}."
+            why = _REASONS.get(changed.reason, "")
+            yield f"{self._name(changed.seat)} {_STATUSES.get(changed.status, 'is away')}{why}."
         elif kind == "time_bank_started":
             yield f"{self._name(event.time_bank_started.seat)}'s time bank runs."
 

@@ -50,11 +50,11 @@ def picture(now: Situation, typed: str, log: list[str]) -> RenderableType:
 
 def summary(now: Situation) -> str:
     """The situation of the player in a line or two: their cards, and what they may do or whom they wait for."""
-    mine = f"Your cards: {pretty(now.own_cards)}. " if now.own_cards else ""
+    mine = f"Your cards: {pretty(now.own_cards)}. " if now.own_cards else standing(now.view, now.player_id)
     if not now.is_connected:
         return f"{mine}No connection to the card room; trying again."
     if not now.view.hand.HasField("turn"):
-        return mine + waiting(now.view, now.player_id)
+        return mine + waiting(now.view)
     turn = now.view.hand.turn
     if turn.player_id != now.player_id:
         name = next((seat.display_name for seat in now.view.seats if seat.seat == turn.seat), f"seat {turn.seat}")
@@ -62,13 +62,26 @@ def summary(now: Situation) -> str:
     return f"{mine}Your turn: {offer(turn.legal)} · {time_left(turn, now.server_now)}"
 
 
-def waiting(view: pb.PublicView, player_id: str) -> str:
-    """Why nobody acts now."""
+def standing(view: pb.PublicView, player_id: str) -> str:
+    """Why the player has no cards, whoever acts, and what would change it (rules 3.4, 10.1, 10.2); empty otherwise."""
     seat = seat_of_player(view, player_id)
-    if seat is not None and seat.stack == 0 and (view.hand.is_over or not view.HasField("hand")):
-        return "You have no chips left: t tops up, q leaves."
-    if seat is not None and seat.status == pb.SEAT_STATUS_SITTING_OUT:
-        return "You sit out: b to play again."
+    if seat is None:
+        return ""
+    if seat.stack == 0 and not _is_dealt_in(view, seat.seat):
+        return "You have no chips left: t tops up, q leaves. "
+    if seat.status == pb.SEAT_STATUS_SITTING_OUT:
+        return "You sit out: b to play again. "
+    if seat.status == pb.SEAT_STATUS_WAITING_FOR_BIG_BLIND:
+        return "You are dealt in when the big blind reaches you. "
+    return ""
+
+
+def _is_dealt_in(view: pb.PublicView, seat: int) -> bool:
+    return not view.hand.is_over and hand_player(view, seat) is not None
+
+
+def waiting(view: pb.PublicView) -> str:
+    """Why nobody acts now."""
     if view.HasField("next_deal_at"):
         return "The next hand comes in a moment."
     return "Waiting for more players."
