@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import pytest
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from cardroom.chassis.errors import SettingsError
-from cardroom.chassis.settings import ServiceSettings, load, read
+from cardroom.chassis.setting_kinds import Addresses, Json, misfit
+from cardroom.chassis.settings import ServiceSettings, load, read, secret
 
 
 class CroupierSettings(ServiceSettings):
@@ -29,6 +30,8 @@ def test_the_ops_port_and_the_advertised_address_follow_the_grpc_port(monkeypatc
     assert (settings.ops_port, settings.advertise_address) == (8900, "127.0.0.1:7900")
     monkeypatch.setenv("CARDROOM_CROUPIER_GRPC_PORT", "7102")
     assert read(CroupierSettings).ops_port == 8102
+    monkeypatch.setenv("CARDROOM_CROUPIER_GRPC_PORT", "0")
+    assert read(CroupierSettings).grpc_port == 0
 
 
 def test_a_wrong_value_is_refused_with_the_variable_the_value_and_what_is_allowed(
@@ -70,3 +73,95 @@ def test_a_secret_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "hunter2" not in str(refused.value)
     shown = repr(CroupierSettings(database_url="postgresql://u:hunter2@h/d", client_secret="hunter2"))
     assert "hunter2" not in shown
+
+
+class ListingSettings(ServiceSettings):
+    service: ClassVar[str] = "listing"
+    table_address: Addresses = Field(default="127.0.0.1:7101", description="Where tables are.")
+    clients: Json[tuple[int, ...]] = secret((), "JSON list of clients.")
+    keep_seconds: int = 10
+    sweep_seconds: int = 5
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.keep_seconds == 13:
+            raise ValueError("thirteen is not for us")
+        if self.sweep_seconds >= self.keep_seconds:
+            raise misfit("sweep_seconds", self.sweep_seconds, f"below {self.keep_seconds}")
+        return self
+
+
+def refusal(monkeypatch: pytest.MonkeyPatch, **environment: str) -> str:
+    for name, value in environment.items():
+        monkeypatch.setenv(f"CARDROOM_LISTING_{name.upper()}", value)
+    with pytest.raises(SettingsError) as refused:
+        read(ListingSettings)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("advertise_address", "table", "host:port"),
+        ("advertise_address", "table:0", "1 to 65535"),
+        ("table_address", "10.0.0.1:7101,10.0.0.2", "host:port"),
+        ("identity_address", "", "host:port"),
+        ("jwks_url", "gateway:8151", "http://"),
+        ("otlp_endpoint", "collector:4317", "http://"),
+    ],
+)
+def test_a_place_that_none_can_be_at_is_refused_at_start(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, allowed: str
+) -> None:
+    text = refusal(monkeypatch, **{name: value})
+    assert text.startswith(f"CARDROOM_LISTING_{name.upper()} is {value!r}: ")
+    assert allowed in text
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("database_url", "http://u:hunter2@h/d", "postgresql://"),
+        ("database_url", "postgresql://u:hunter2@h:port/d", "postgresql://"),
+        ("database_url", "postgresql:hunter2", "postgresql://"),
+        ("amqp_url", "https://u:hunter2@h/", "amqp://"),
+        ("amqp_url", "amqp://u:hunter2@", "amqp://"),
+        ("clients", "hunter2", "JSON"),
+        ("clients", '["hunter2"]', "integer"),
+    ],
+)
+def test_a_secret_place_or_list_is_refused_at_start_and_not_shown(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, allowed: str
+) -> None:
+    text = refusal(monkeypatch, **{name: value})
+    assert text.startswith(f"CARDROOM_LISTING_{name.upper()} is a value that is not shown: ")
+    assert allowed in text
+    assert "hunter2" not in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"sweep_seconds": "10"}, "CARDROOM_LISTING_SWEEP_SECONDS is 10: below 10"),
+        ({"keep_seconds": "13"}, "CARDROOM_LISTING_*: thirteen is not for us"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_told_without_the_secrets_among_them(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, str], told: str
+) -> None:
+    assert refusal(monkeypatch, database_url="postgresql://u:hunter2@h/d", **changes) == told
+
+
+def test_places_that_can_be_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = {
+        "database_url": "postgresql://u:p%40ss@h1:5432,h2:5433/d?sslmode=require",
+        "amqp_url": "amqps://u:p@broker/vhost",
+        "table_address": "10.0.0.1:7101,10.0.0.2:7101",
+        "identity_address": "[::1]:7151",
+        "jwks_url": "https://login.example.org/keys",
+        "clients": "[1, 2]",
+    }
+    for name, value in taken.items():
+        monkeypatch.setenv(f"CARDROOM_LISTING_{name.upper()}", value)
+    settings = read(ListingSettings)
+    assert {name: getattr(settings, name) for name in taken} == {**taken, "clients": (1, 2)}

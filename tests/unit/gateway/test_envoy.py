@@ -12,6 +12,8 @@ import yaml
 from google.protobuf import descriptor_pb2
 from google.rpc import error_details_pb2, status_pb2
 
+from cardroom.chassis.errors import SettingsError
+from cardroom.chassis.settings import read
 from cardroom.gateway.envoy import EdgeSettings, render, surface
 from cardroom.gateway.envoy.replies import replies
 
@@ -132,6 +134,26 @@ def test_every_reply_of_the_edge_says_the_same_to_all_clients() -> None:
 def test_wrong_settings_are_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r".+"):
         EdgeSettings(**changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("TABLE_ADDRESSES", "127.0.0.1:1,7101", "host:port"),
+        ("LOBBY_ADDRESSES", "", "at least one host:port"),
+        ("JWKS_URL", "gateway:8151", "http://"),
+        ("OTLP_ENDPOINT", "collector", "http://"),
+        ("PORT", "x", "integer"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_what_is_allowed(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, allowed: str
+) -> None:
+    monkeypatch.setenv(f"CARDROOM_EDGE_{name}", value)
+    with pytest.raises(SettingsError) as refused:
+        read(EdgeSettings)
+    assert str(refused.value).startswith(f"CARDROOM_EDGE_{name} is ")
+    assert allowed in str(refused.value)
 
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

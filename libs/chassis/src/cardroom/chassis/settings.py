@@ -14,8 +14,9 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from cardroom.chassis.errors import SettingsError
+from cardroom.chassis.setting_kinds import Address, AmqpUrl, DatabaseUrl, HttpUrl
 
-S = TypeVar("S", bound="ServiceSettings")
+S = TypeVar("S", bound=BaseSettings)
 
 
 def secret(default: Any, description: str) -> Any:
@@ -30,14 +31,14 @@ class ServiceSettings(BaseSettings):
 
     service: ClassVar[str] = "service"
 
-    database_url: str = secret("", "PostgreSQL of this service: postgresql://user:password@host:port/database.")
+    database_url: DatabaseUrl = secret("", "PostgreSQL of this service: postgresql://user:password@host:port/database.")
     database_pool_max: int = Field(default=10, ge=1, le=200, description="Most connections this process opens.")
     database_idle_in_transaction_ms: int = Field(
         default=3000,
         ge=100,
         description="The database ends a transaction that sat idle this long, so a stalled process frees its locks.",
     )
-    amqp_url: str = secret("amqp://guest:guest@127.0.0.1:5672/", "RabbitMQ: amqp://user:password@host:port/vhost.")
+    amqp_url: AmqpUrl = secret("amqp://guest:guest@127.0.0.1:5672/", "RabbitMQ: amqp://user:password@host:port/vhost.")
     grpc_host: str = Field(default="127.0.0.1", description="Address the gRPC and ops servers listen on.")
     grpc_port: int = Field(default=7100, ge=0, le=65535, description="gRPC port; 0 picks a free one.")
     ops_port: int = Field(
@@ -46,24 +47,25 @@ class ServiceSettings(BaseSettings):
         le=65535,
         description="Port of /metrics, /healthz and /readyz. Default: the gRPC port + 1000.",
     )
-    advertise_address: str = Field(
+    advertise_address: Address = Field(
         default_factory=lambda data: f"127.0.0.1:{data.get('grpc_port', 0)}",
+        validate_default=False,  # with a port of 0 nobody knows yet which it will be
         description="host:port under which other processes reach this one. Default: 127.0.0.1 and the gRPC port.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least level that is logged."
     )
-    otlp_endpoint: str | None = Field(
+    otlp_endpoint: HttpUrl | None = Field(
         default=None, description="OTLP/gRPC collector, such as http://127.0.0.1:4317. None: no export."
     )
     trace_file: Path | None = Field(default=None, description="File that gets each span as a JSON line. For tests.")
     trace_sample_ratio: float = Field(default=1.0, ge=0, le=1, description="Share of new traces that are recorded.")
-    jwks_url: str = Field(
+    jwks_url: HttpUrl = Field(
         default="http://127.0.0.1:8151/.well-known/jwks.json", description="Where the token keys are published."
     )
     issuer: str = Field(default="https://cardroom.local", description="`iss` that a token must carry.")
     audience: str = Field(default="cardroom", description="`aud` that a token must carry.")
-    identity_address: str = Field(
+    identity_address: Address = Field(
         default="127.0.0.1:7151", description="gRPC address of IdentityService, for service tokens."
     )
     client_id: str = Field(
@@ -115,14 +117,20 @@ def load(cls: type[S]) -> S:
         sys.exit(2)
 
 
-def _explain(cls: type[ServiceSettings], problem: dict[str, Any]) -> str:
-    name = str(problem["loc"][0]) if problem["loc"] else ""
-    variable = f"{cls.env_prefix()}{name.upper()}"
+def _explain(cls: type[BaseSettings], problem: dict[str, Any]) -> str:
+    context = problem.get("ctx", {})
+    name = str(problem["loc"][0] if problem["loc"] else context.get("setting", ""))
+    prefix = cls.model_config.get("env_prefix", "")
+    message = problem["msg"].removeprefix("Value error, ")
+    if not name:
+        # The input is all the settings, secrets among them.
+        return f"{prefix}*: {message}"
+    variable = f"{prefix}{name.upper()}"
     field = cls.model_fields.get(name)
     about = f" ({field.description})" if field and field.description else ""
     extra = field.json_schema_extra if field else None
     hidden = isinstance(extra, dict) and bool(extra.get("secret"))
-    value = "a value that is not shown" if hidden else repr(problem.get("input"))
+    value = "a value that is not shown" if hidden else repr(context.get("value", problem.get("input")))
     if problem["type"] == "missing":
         return f"{variable} is not set{about}"
-    return f"{variable} is {value}: {problem['msg']}{about}"
+    return f"{variable} is {value}: {message}{about}"

@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
+from cardroom.chassis.setting_kinds import Json, misfit
 from cardroom.chassis.settings import ServiceSettings, secret
 from cardroom.gateway.domain.clients import Client, ClientDirectory
 from cardroom.gateway.domain.keyring import RotationPolicy
@@ -46,7 +47,7 @@ class GatewaySettings(ServiceSettings):
 
     grpc_port: int = Field(default=7151, ge=0, le=65535, description="gRPC port; 0 picks a free one.")
     key_encryption_key: str = secret("", "32 bytes in base64 that seal the signing keys in the database.")
-    clients: tuple[ClientSettings, ...] = secret(
+    clients: Json[tuple[ClientSettings, ...]] = secret(
         (), "JSON list of clients: client_id, secret or secret_sha256 (hex), scopes (a list)."
     )
     access_token_seconds: int = Field(default=900, ge=1, le=3600, description="Life of a player's access token.")
@@ -69,14 +70,21 @@ class GatewaySettings(ServiceSettings):
             decode_key(value)
         return value
 
+    @field_validator("clients")
+    @classmethod
+    def _are_a_directory(cls, value: tuple[ClientSettings, ...]) -> tuple[ClientSettings, ...]:
+        ClientDirectory(entry.client() for entry in value)
+        return value
+
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.key_refresh_seconds >= self.key_ahead_seconds:
-            raise ValueError(
-                "key_refresh_seconds must be below key_ahead_seconds, or a key would sign before it is known"
-            )
-        self.rotation()
-        self.directory()
+            allowed = f"below {self.key_ahead_seconds:g}, or a key would sign before it is known"
+            raise misfit("key_refresh_seconds", self.key_refresh_seconds, allowed)
+        try:
+            self.rotation()
+        except ValueError as no:
+            raise misfit("key_ahead_seconds", self.key_ahead_seconds, str(no)) from None
         return self
 
     def rotation(self) -> RotationPolicy:

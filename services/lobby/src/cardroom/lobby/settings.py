@@ -6,6 +6,7 @@ from typing import ClassVar, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from cardroom.chassis.setting_kinds import Address, Addresses, Json
 from cardroom.chassis.settings import ServiceSettings
 from cardroom.contracts.table.v1 import view_pb2
 from cardroom.lobby.domain.demand import Demand
@@ -60,12 +61,12 @@ class LobbySettings(ServiceSettings):
     service: ClassVar[str] = "lobby"
 
     grpc_port: int = Field(default=7111, ge=0, le=65535, description="gRPC port; 0 picks a free one.")
-    table_address: str = Field(
+    table_address: Addresses = Field(
         default="127.0.0.1:7101",
         description="gRPC of the table service: IPv4 replicas, comma-separated, or a DNS name.",
     )
-    wallet_address: str = Field(default="127.0.0.1:7121", description="gRPC address of the wallet.")
-    clock_address: str = Field(default="127.0.0.1:7131", description="gRPC address of the clock.")
+    wallet_address: Address = Field(default="127.0.0.1:7121", description="gRPC address of the wallet.")
+    clock_address: Address = Field(default="127.0.0.1:7131", description="gRPC address of the clock.")
     watch_poll_ms: int = Field(
         default=250,
         ge=10,
@@ -82,7 +83,7 @@ class LobbySettings(ServiceSettings):
         default=4, ge=1, le=100, description="Streams of the list one player may have on this replica."
     )
     watch_streams_max: int = Field(default=10_000, ge=1, description="Streams of the list this replica serves.")
-    stakes: tuple[StakesSettings, ...] = Field(
+    stakes: Json[tuple[StakesSettings, ...]] = Field(
         default=(),
         description=(
             "JSON list of stakes at which tables are opened and closed by demand: name (of the first table) and "

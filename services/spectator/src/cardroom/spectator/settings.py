@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from cardroom.chassis.setting_kinds import misfit
 from cardroom.chassis.settings import ServiceSettings
 
 
@@ -38,8 +39,9 @@ class SpectatorSettings(ServiceSettings):
 
     @model_validator(mode="after")
     def _keeps_long_enough(self) -> Self:
-        if self.retention_seconds < self.delay.total_seconds() + 30:
-            raise ValueError(f"retention_seconds is {self.retention_seconds:g}: at least the delay and 30 s more")
+        least = self.delay.total_seconds() + 30
+        if self.retention_seconds < least:
+            raise misfit("retention_seconds", self.retention_seconds, f"at least {least:g}: the delay and 30 s more")
         return self
 
     @property

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
+from cardroom.chassis.leases import MARGIN_SECONDS
+from cardroom.chassis.setting_kinds import misfit
 from cardroom.chassis.settings import ServiceSettings, secret
 from cardroom.table.deckbox import key_from_text
 from cardroom.table.domain.commands import Pace
@@ -20,9 +22,8 @@ class TableSettings(ServiceSettings):
     grpc_port: int = Field(default=7101, ge=0, le=65535, description="gRPC port; 0 picks a free one.")
     deck_key: str = secret(..., "Key that decks are encrypted with: 32 bytes in base64.")
     deck_keys_old: str = secret("", "Other deck keys, comma-separated: decks are read with them too.")
-    deck_keys_lost: str = Field(
-        default="",
-        description="Names of deck keys that nobody has any more, comma-separated: their hands are void (14.4).",
+    deck_keys_lost: str = secret(
+        "", "Names of deck keys that nobody has any more, comma-separated: their hands are void (14.4)."
     )
     turn_ms: int = Field(default=20_000, ge=1, description="Base time of a turn at tables opened from now on (9.1).")
     pause_ms: int = Field(default=2_000, ge=0, description="Pause between hands at such tables (2.5).")
@@ -72,6 +73,14 @@ class TableSettings(ServiceSettings):
                 # What was put here by mistake may be a key: it is not shown.
                 raise ValueError("a deck key's name is 12 hexadecimal digits, as the log says it; this one is not")
         return text
+
+    @model_validator(mode="after")
+    def _renews_in_time(self) -> Self:
+        longest = (self.lease_ttl_seconds - MARGIN_SECONDS) / 2
+        if self.lease_renew_seconds > longest:
+            allowed = f"at most {longest:g}: one renewal may fail within lease_ttl_seconds less {MARGIN_SECONDS:g} s"
+            raise misfit("lease_renew_seconds", self.lease_renew_seconds, allowed)
+        return self
 
     def lost_keys(self) -> list[str]:
         """The names of the lost deck keys."""

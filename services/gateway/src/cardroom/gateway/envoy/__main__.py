@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from cardroom.chassis.settings import load
 from cardroom.gateway.envoy.render import render
-from cardroom.gateway.envoy.settings import load
+from cardroom.gateway.envoy.settings import EdgeSettings
 from cardroom.gateway.envoy.supervise import supervise
 
 
@@ -16,7 +17,7 @@ def main(arguments: list[str]) -> int:
             f"unknown arguments {' '.join(arguments)!r}: none prints the configuration, --run runs Envoy\n"
         )
         return 2
-    settings = load()
+    settings = load(EdgeSettings)
     if arguments:
         return supervise(settings)
     sys.stdout.write(render(settings) + "\n")

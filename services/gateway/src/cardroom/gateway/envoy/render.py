@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 
 import jinja2
 
+from cardroom.chassis.setting_kinds import host_and_port, http_place
 from cardroom.gateway.envoy import surface
 from cardroom.gateway.envoy.replies import replies
-from cardroom.gateway.envoy.settings import EdgeSettings, host_and_port, is_literal, url_address
+from cardroom.gateway.envoy.settings import EdgeSettings, is_literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def _service(name: str, addresses: tuple[str, ...]) -> Cluster:
 
 
 def _from_url(name: str, url: str, *, is_http2: bool) -> Cluster:
-    address = url_address(url)
+    address = http_place(url)
     tls_name = address[0] if urlsplit(url).scheme == "https" else None
     return Cluster(name, (address,), is_service=False, is_http2=is_http2, tls_name=tls_name)
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import ipaddress
-import sys
-from typing import Annotated, ClassVar, Self
-from urllib.parse import urlsplit
+from typing import Annotated, ClassVar
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-Addresses = Annotated[tuple[str, ...], NoDecode]
+from cardroom.chassis.setting_kinds import Address, HttpUrl
+
+
+def _not_empty(value: tuple[str, ...]) -> tuple[str, ...]:
+    if not value:
+        raise ValueError("it must be at least one host:port")
+    return value
+
+
+Addresses = Annotated[tuple[Address, ...], NoDecode, AfterValidator(_not_empty)]
 
 
 class EdgeSettings(BaseSettings):
@@ -38,14 +45,14 @@ class EdgeSettings(BaseSettings):
     clock_addresses: Addresses = Field(default=("127.0.0.1:7131",), description="As above.")
     spectator_addresses: Addresses = Field(default=("127.0.0.1:7141",), description="As above.")
 
-    jwks_url: str = Field(
+    jwks_url: HttpUrl = Field(
         default="http://127.0.0.1:8151/.well-known/jwks.json", description="Where the token keys are."
     )
     jwks_cache_seconds: int = Field(default=60, ge=1, le=600, description="How long fetched keys are used.")
     issuer: str = Field(default="https://cardroom.local", description="`iss` that a token must carry.")
     audience: str = Field(default="cardroom", description="`aud` that a token must carry.")
 
-    cors_origins: Addresses = Field(
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         default=("http://localhost:*", "http://127.0.0.1:*"),
         description="Origins of web clients, with commas; `*` at the end stands for anything, alone for any origin.",
     )
@@ -91,7 +98,7 @@ class EdgeSettings(BaseSettings):
     access_log: bool = Field(
         default=False, description="Whether each call is logged, as JSON, without tokens or bodies."
     )
-    otlp_endpoint: str | None = Field(
+    otlp_endpoint: HttpUrl | None = Field(
         default=None, description="OTLP/gRPC collector for traces, http://host:port. None: none."
     )
     trace_sample_percent: float = Field(default=100, ge=0, le=100, description="Share of new traces that are recorded.")
@@ -106,46 +113,6 @@ class EdgeSettings(BaseSettings):
         if isinstance(value, str) and name.endswith(("_addresses", "cors_origins")):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
-
-    @model_validator(mode="after")
-    def _addresses_are_addresses(self) -> Self:
-        for name in type(self).model_fields:
-            if name.endswith("_addresses"):
-                for address in getattr(self, name):
-                    host_and_port(address)
-                if not getattr(self, name):
-                    raise ValueError(f"{self.PREFIX}{name.upper()} is empty: give at least one host:port")
-        url_address(self.jwks_url)
-        if self.otlp_endpoint is not None:
-            url_address(self.otlp_endpoint)
-        return self
-
-
-def load() -> EdgeSettings:
-    """Return the settings from the environment; on a wrong one say which, and what is allowed, and exit with 2."""
-    try:
-        return EdgeSettings()
-    except ValidationError as error:
-        for problem in error.errors():
-            name = EdgeSettings.PREFIX + str(problem["loc"][0]).upper() if problem["loc"] else "settings"
-            print(f"{name} is {problem.get('input')!r}: {problem['msg']}", file=sys.stderr)
-        sys.exit(2)
-
-
-def host_and_port(address: str) -> tuple[str, int]:
-    """Return the two parts of `host:port`. Raises ValueError for anything else."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise ValueError(f"{address!r} is not host:port")
-    return host.strip("[]"), int(port)
-
-
-def url_address(url: str) -> tuple[str, int]:
-    """Return the host and port of an http URL. Raises ValueError for anything else."""
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError(f"{url!r} is not an http URL")
-    return parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def is_literal(host: str) -> bool:
