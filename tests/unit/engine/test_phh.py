@@ -162,11 +162,20 @@ def test_half_chips_are_told_apart_and_not_rounded() -> None:
         "variant = 'NT'\n",
         document([]).replace("[]", "[1]"),
         HEAD.replace("[10, 20, 0]", "[10, 20]") + "actions = []\n",
+        HEAD.replace("[1000, 1000,", "[inf, 1000,") + "actions = []\n",
+        HEAD.replace("min_bet = 20", "min_bet = nan") + "actions = []\n",
     ],
 )
 def test_a_hand_that_cannot_be_read_is_told_and_not_raised(text: str) -> None:
     ((_, found),) = phh.loads(text)
     assert isinstance(found, PhhError)
+
+
+@pytest.mark.parametrize("amount", ["inf", "-inf", "nan", "1e400", "ten"])
+def test_an_amount_that_is_no_number_of_chips_stops_the_hand_and_not_the_run(amount: str) -> None:
+    result = phh.replay(record([*DEAL, f"p3 cbr {amount}"]))
+    assert (result.ok, result.at) == (False, 3)
+    assert result.error == f"BAD_PHH: {amount!r} is not an amount of chips"
 
 
 def test_a_document_that_is_no_toml_is_refused() -> None:

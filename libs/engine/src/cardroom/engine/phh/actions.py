@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import inf, isfinite
 from typing import Final, NamedTuple
 
 from cardroom.engine import cards
@@ -76,7 +77,9 @@ def _amount(text: str) -> int:
     try:
         amount = float(text)
     except ValueError:
-        raise PhhError(f"{text!r} is not an amount of chips") from None
+        amount = inf
+    if not isfinite(amount):
+        raise PhhError(f"{text!r} is not an amount of chips")
     if amount != int(amount):
         raise PhhHalfChips(f"{text!r} holds a part of a chip; chips are whole here")
     return int(amount)

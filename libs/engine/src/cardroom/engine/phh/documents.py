@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +75,10 @@ def _chips(name: str, values: Any) -> tuple[int, ...]:
     kinds = set(map(type, values))
     if kinds <= {int}:
         return tuple(values)
-    if any(isinstance(value, float) and value != int(value) for value in values):
-        raise PhhHalfChips(f"{name} {values} holds parts of a chip; chips are whole here")
-    if not kinds <= {int, float}:
+    if not kinds <= {int, float} or not all(map(isfinite, values)):
         raise PhhError(f"{name} {values}: chips are numbers")
+    if any(value != int(value) for value in values):
+        raise PhhHalfChips(f"{name} {values} holds parts of a chip; chips are whole here")
     return tuple([int(value) for value in values])
 
 
