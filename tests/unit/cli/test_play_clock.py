@@ -34,3 +34,12 @@ def test_9_1_the_base_time_runs_out_before_the_bank(after: float, said: str) -> 
 
 def test_9_1_once_the_bank_runs_its_deadline_counts() -> None:
     assert str(time_left(turn(bank_runs=True), START + 41)) == "bank 9 s"
+
+
+@pytest.mark.parametrize(("after", "said"), [(7.5, "13 s (+0 s bank)"), (25.0, "0 s (+0 s bank)")])
+def test_9_5_the_bank_of_who_has_lost_the_connection_does_not_begin_to_run(after: float, said: str) -> None:
+    assert str(time_left(turn(), START + after, is_connected=False)) == said
+
+
+def test_9_5_a_bank_that_runs_already_runs_on_without_a_connection() -> None:
+    assert str(time_left(turn(bank_runs=True), START + 41, is_connected=False)) == "bank 9 s"

@@ -87,6 +87,14 @@ def test_out_of_turn_the_summary_says_whom_to_wait_for() -> None:
     assert summary(now) == "Ann is to act: 12 s (+0 s bank)"
 
 
+def test_9_5_of_an_actor_who_is_away_only_the_base_time_is_shown() -> None:
+    view = table()
+    view.hand.turn.time_bank_left_ms = 30_000
+    assert summary(Situation(view, "", "you", 1_000.0)) == "Ann is to act: 12 s (+30 s bank)"
+    view.seats[0].connected = False
+    assert summary(Situation(view, "", "you", 1_000.0)) == "Ann is to act: 12 s (+0 s bank)"
+
+
 def test_without_a_connection_the_summary_says_so_and_offers_nothing() -> None:
     now = Situation(table(), "AhKh", "me", 1_000.0, is_connected=False)
     assert summary(now) == "Your cards: A♥ K♥. No connection to the card room; trying again."

@@ -24,13 +24,16 @@ class TimeLeft:
         return f"{self.base_seconds} s (+{self.bank_seconds} s bank)"
 
 
-def time_left(turn: TurnView, server_now: float) -> TimeLeft:
-    """What is left at `server_now`, in seconds since 1970 by the server's clock."""
+def time_left(turn: TurnView, server_now: float, *, is_connected: bool = True) -> TimeLeft:
+    """What is left at `server_now`, in seconds since 1970 by the server's clock.
+
+    The bank of an actor who has lost the connection does not begin to run (rule 9.5).
+    """
     base = seconds(turn.base_deadline) - server_now
     if turn.HasField("bank_deadline"):
         return TimeLeft(0, _up(seconds(turn.bank_deadline) - server_now), bank_runs=True)
-    bank = turn.time_bank_left_ms / 1000
-    if base > 0:
+    bank = turn.time_bank_left_ms / 1000 if is_connected else 0
+    if base > 0 or not is_connected:
         return TimeLeft(_up(base), _up(bank), bank_runs=False)
     return TimeLeft(0, _up(bank + base), bank_runs=True)
 

@@ -10,7 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from cardroom.cli.play.clock import time_left
+from cardroom.cli.play.clock import TimeLeft, time_left
 from cardroom.cli.play.commands import offer
 from cardroom.cli.play.narrator import STREETS, pretty
 from cardroom.client.view import hand_player, pot_total, seat_of_player
@@ -57,9 +57,16 @@ def summary(now: Situation) -> str:
         return mine + waiting(now.view)
     turn = now.view.hand.turn
     if turn.player_id != now.player_id:
-        name = next((seat.display_name for seat in now.view.seats if seat.seat == turn.seat), f"seat {turn.seat}")
-        return f"{mine}{name} is to act: {time_left(turn, now.server_now)}"
-    return f"{mine}Your turn: {offer(turn.legal)} · {time_left(turn, now.server_now)}"
+        actor = seat_of_player(now.view, turn.player_id)
+        name = f"seat {turn.seat}" if actor is None else actor.display_name
+        return f"{mine}{name} is to act: {_time_of_turn(now)}"
+    return f"{mine}Your turn: {offer(turn.legal)} · {_time_of_turn(now)}"
+
+
+def _time_of_turn(now: Situation) -> TimeLeft:
+    turn = now.view.hand.turn
+    actor = seat_of_player(now.view, turn.player_id)
+    return time_left(turn, now.server_now, is_connected=actor is None or actor.connected)
 
 
 def standing(view: pb.PublicView, player_id: str) -> str:
@@ -113,7 +120,7 @@ def _seats(now: Situation) -> Table:
             f"{seat.stack:,}",
             f"{player.street_total:,}" if player is not None and player.street_total else "",
             _cards(player, now.own_cards if is_me else ""),
-            str(time_left(view.hand.turn, now.server_now)) if is_actor else _state(seat, player),
+            str(_time_of_turn(now)) if is_actor else _state(seat, player),
             style="dim" if is_out else ("bold" if is_actor or is_me else ""),
         )
     return table
