@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cardroom.engine import BlindKind, Game, Hand
-from cardroom.engine.events import ActionTaken, BlindPosted, Event, HandStarted, PotAwarded
+from cardroom.engine.events import ActionTaken, BlindPosted, Event, HandMucked, HandStarted, PotAwarded
 
 __all__ = ["DIFFERENCES", "Difference", "touching"]
 
@@ -66,6 +66,11 @@ def _has_several_odd_chips(events: Sequence[Event]) -> bool:
     return any(event.amount % len(event.wins) > 1 for event in events if isinstance(event, PotAwarded))
 
 
+def _wins_with_a_mucked_hand(events: Sequence[Event]) -> bool:
+    mucked = {event.seat for event in events if isinstance(event, HandMucked)}
+    return any(seat in mucked for event in events if isinstance(event, PotAwarded) for seat, _ in event.wins)
+
+
 DIFFERENCES = (
     Difference(
         "short big blind",
@@ -87,6 +92,12 @@ DIFFERENCES = (
         "several odd chips",
         "PokerKit gives all odd chips of a pot to the first winner left of the button; by 8.7 they go one each",
         _has_several_odd_chips,
+    ),
+    Difference(
+        "mucked hand wins",
+        "PokerKit leaves a pot to nobody when the only one who can win it mucks; by 8.5 an uncontested side pot shows "
+        "nothing, so who cannot beat the hand shown for the main pot mucks and has the side pot",
+        _wins_with_a_mucked_hand,
     ),
     Difference(
         "raise beyond every opponent",

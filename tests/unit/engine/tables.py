@@ -103,8 +103,8 @@ def random_action(random: Random, hand: Hand, *, folds: int = 1) -> tuple[int, A
     legal = hand.legal()
     assert legal is not None
     choices: list[Action] = [CHECK if legal.can_check else CALL] * 3
-    if not legal.can_check:
-        choices += [FOLD] * folds
+    # Accepted at any turn (5.9); a player who has left folds where they could check (10.3).
+    choices += [FOLD] * (1 if legal.can_check else folds)
     if legal.raise_min is not None and legal.raise_max is not None:
         typed = legal.nearest(random.randint(legal.raise_min, legal.raise_max))
         assert typed is not None

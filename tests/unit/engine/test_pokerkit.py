@@ -12,7 +12,7 @@ from pokerkit import HandHistory
 from cardroom.engine import Hand, phh, shuffle
 from cardroom.engine.events import Event, HandEnded
 from tests.unit.engine.pokerkit_differences import DIFFERENCES, touching
-from tests.unit.engine.tables import random_action, random_config
+from tests.unit.engine.tables import random_action, random_config, sit
 
 HANDS = 1_000
 
@@ -30,9 +30,24 @@ def pokerkit_stacks(document: str) -> tuple[int, ...] | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             *_, last = HandHistory.loads(document)
-    except ValueError:
+    except (ValueError, AssertionError):
         return None
     return None if last.status else tuple(int(stack) for stack in last.stacks)
+
+
+def test_8_5_a_mucked_hand_has_the_side_pot_that_is_left_to_it_which_pokerkit_leaves_to_nobody() -> None:
+    play = sit({1: 50, 2: 1000, 3: 1000}, blinds=(5, 10), button=3, hands={1: "AsAh", 2: "KsKh"}, board="2c7d9hJs3d")
+    play.says("3 raises 50, 1 calls, 2 calls, 2 bets 20, 3 calls, 2 checks, 3 checks, 2 checks, 3 folds")
+    result = play.hand.result
+    assert result is not None
+    assert (result.shown, result.mucked) == ((1,), (2,))
+    assert [pot.wins for pot in result.pots] == [{1: 150}, {2: 40}]
+    document = phh.export(play.events)
+    ((_, record),) = phh.loads(document)
+    assert isinstance(record, phh.PhhHand)
+    assert phh.replay(record).matches
+    assert pokerkit_stacks(document) is None
+    assert touching(play.events) == ["mucked hand wins"]
 
 
 @pytest.mark.slow
