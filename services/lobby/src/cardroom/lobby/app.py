@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from prometheus_client import Gauge
@@ -85,7 +85,7 @@ async def build(
     changes = events.TableChanges(tables, seatings, seating_errands, top_up_store, top_up_errands)
     bus.consume(events.QUEUE, events.BINDINGS, changes.handle, prefetch=60, batch_max=30, batch_wait_ms=50)
     lists = WaitingLists(WaitingStore(pool), GAMES_DEALT)
-    app.add_task("housekeeping", lambda: _keep_house(tables, seatings, top_up_store, lists))
+    app.add_task("housekeeping", lambda: _keep_house(settings, tables, seatings, top_up_store, lists))
     _add_demand(app, settings, DemandStore(pool), table_errands)
     board = Board(tables)
     offers, seats = Offers(tables, board, table_errands, GAMES_DEALT), Seats(seatings, seating_errands)
@@ -146,7 +146,9 @@ def _waiting_api(app: App, settings: LobbySettings, lists: WaitingLists, store: 
     return WaitingApi(lists, feed, Admission(limits, waiting_api.WATCHERS))
 
 
-async def _keep_house(tables: TableStore, seatings: SeatingStore, top_ups: TopUpStore, lists: WaitingLists) -> None:
+async def _keep_house(
+    settings: LobbySettings, tables: TableStore, seatings: SeatingStore, top_ups: TopUpStore, lists: WaitingLists
+) -> None:
     while True:
         waiting_seatings, waiting_tables = await tables.count_errands()
         UNFINISHED.labels("seating").set(waiting_seatings)
@@ -157,4 +159,5 @@ async def _keep_house(tables: TableStore, seatings: SeatingStore, top_ups: TopUp
         await top_ups.forget_old()
         await seatings.forget_old()
         await lists.keep_house()
+        await tables.forget_closed(timedelta(days=settings.closed_tables_kept_days))
         await asyncio.sleep(HOUSEKEEPING_SECONDS)

@@ -123,7 +123,7 @@ async def _close_one(conn: Connection, candidates: Sequence[str], patience: time
 
 
 def _standing(row: Any) -> Standing:
-    assert row is not None, "a table was never deleted"
+    assert row is not None, "a table is only deleted long after its end"
     return Standing(
         table_id=str(row["table_id"]),
         name=row["name"],

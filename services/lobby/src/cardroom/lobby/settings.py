@@ -98,6 +98,12 @@ class LobbySettings(ServiceSettings):
         default=300, ge=0, description="How long a table that is too many must be empty before it is closed."
     )
 
+    closed_tables_kept_days: float = Field(
+        default=30,
+        ge=7,
+        description="How many days a closed table's description, and the request that opened it, are remembered.",
+    )
+
     @field_validator("stakes")
     @classmethod
     def _are_different(cls, value: tuple[StakesSettings, ...]) -> tuple[StakesSettings, ...]:

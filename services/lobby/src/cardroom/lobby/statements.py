@@ -133,7 +133,8 @@ WHERE table_id = $1
 """
 
 SAVE_TABLE: Final = """
-UPDATE tables SET state = $3, refusal = $4, attempts = 0, due_at = NULL, claimed_until = NULL, revision = revision + 1
+UPDATE tables SET state = $3, refusal = $4, attempts = 0, due_at = NULL, claimed_until = NULL, revision = revision + 1,
+    closed_at = CASE WHEN $3 IN ('closed', 'refused') THEN now() END
 WHERE table_id = $1 AND revision = $2
 RETURNING *
 """
@@ -198,6 +199,21 @@ DELETE FROM hands h
 USING (SELECT table_id, max(hand_number) AS last FROM hands GROUP BY 1) n JOIN tables t USING (table_id)
 WHERE h.table_id = n.table_id AND h.ended_at < now() - interval '1 hour'
   AND (h.hand_number <= n.last - 50 OR t.state = 'closed')
+"""
+
+# The last one opened at some stakes by demand stays: its number says which is next. A few at a time: for each, whatever
+# could refer to it is looked through.
+FORGET_CLOSED_TABLES: Final = """
+DELETE FROM tables WHERE table_id IN (
+    SELECT t.table_id FROM tables t
+    WHERE t.state IN ('closed', 'refused') AND t.closed_at < now() - $1::interval
+      AND NOT EXISTS (SELECT FROM seatings s WHERE s.table_id = t.table_id)
+      AND NOT EXISTS (SELECT FROM waiting w WHERE t.table_id IN (w.table_id, w.reserved_table_id))
+      AND NOT EXISTS (SELECT FROM hands h WHERE h.table_id = t.table_id)
+      AND (t.demand_key IS NULL OR EXISTS (SELECT FROM tables later WHERE later.demand_key = t.demand_key
+                                                                      AND later.demand_number > t.demand_number))
+    ORDER BY t.closed_at LIMIT $2
+    FOR UPDATE SKIP LOCKED)
 """
 
 # --- what is kept for repeats, and no longer: a stay is needed as long as a request leads to it.

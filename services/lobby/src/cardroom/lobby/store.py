@@ -36,6 +36,8 @@ LEFT_RECENTLY: Final = timedelta(minutes=10)
 REPEATABLE: Final = timedelta(days=7)
 # Most tables on offer.
 TABLES_MAX: Final = 10_000
+# Closed tables that are forgotten in one round of housekeeping.
+FORGOTTEN_AT_ONCE: Final = 20
 # How long it is kept which tables have changed; who has not looked for so long reads them all anew.
 CHANGES_KEPT: Final = timedelta(minutes=5)
 
@@ -324,6 +326,10 @@ class TableStore:
         """Drop hands that no number needs any more."""
         await self._pool.execute(sql.FORGET_OLD_HANDS)
 
+    async def forget_closed(self, kept_for: timedelta) -> None:
+        """Drop some tables that were closed so long ago, and to which nothing that is kept refers."""
+        await self._pool.execute(sql.FORGET_CLOSED_TABLES, kept_for, FORGOTTEN_AT_ONCE)
+
     async def count_errands(self) -> tuple[int, int]:
         """Return how many stays and how many tables have work left."""
         row = await self._pool.fetchrow(sql.COUNT_ERRANDS)
@@ -367,7 +373,7 @@ def _written(row: asyncpg.Record | None, seating_id: str) -> Seating:
 
 
 def _seating(row: Any) -> Seating:
-    assert row is not None, "a stay was never deleted"
+    assert row is not None, "a stay is only deleted long after its end"
     return Seating(
         seating_id=str(row["seating_id"]),
         table_id=str(row["table_id"]),
@@ -391,7 +397,7 @@ def _seating(row: Any) -> Seating:
 
 
 def _table(row: Any) -> Table:
-    assert row is not None, "a table was never deleted"
+    assert row is not None, "a table is only deleted long after its end"
     return Table(
         table_id=str(row["table_id"]),
         request_id=str(row["request_id"]),
