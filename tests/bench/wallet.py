@@ -1,4 +1,4 @@
-"""Measures the wallet against pgbench on the same Postgres, in the same run: `python tests/bench/wallet.py [seconds]`.
+"""Measures the wallet against pgbench on the same Postgres, in the same run: `python -m tests.bench.wallet [seconds]`.
 
 Every transfer goes through gRPC with a durable commit. The goals stand beside the numbers.
 """
@@ -28,7 +28,6 @@ from cardroom.contracts.wallet.v1 import ledger_pb2 as pb
 from cardroom.contracts.wallet.v1.ledger_pb2_grpc import LedgerServiceStub
 from cardroom.local import Progress, Stack, StackOptions
 
-HERE = Path(__file__).parent
 ACCOUNTS = 400
 TABLES, SEATS, HANDS_PER_TABLE = 100, 6, 150
 LONG = 1_000_000
@@ -98,7 +97,7 @@ class Bench:
     async def load(self, title: str, kind: str, clients: int, goal: float, *, times: int = 1, rate: float = 0) -> float:
         """Run one kind of load and print it beside its goal."""
         args = [self.address, self.token, kind, str(clients), str(self.seconds), str(rate)]
-        got = json.loads(await _output(sys.executable, str(HERE / "wallet_load.py"), *args))
+        got = json.loads(await _output(sys.executable, "-m", "tests.bench.wallet_load", *args))
         per_second = got["per_second"] * times
         verdict = "goal p99 30 ms" if rate else f"{per_second / self.reference:5.2f} x, goal {goal:4.2f} x"
         latency = f"p50 {got['p50_ms']:.1f} ms, p99 {got['p99_ms']:.1f} ms"

@@ -1,5 +1,6 @@
 """The wallet's load, in a process of its own: closed-loop clients that call one method as fast as it answers.
 
+They share one connection and write their HTTP/2 frames themselves (`_wire.py`): a client's work is not the wallet's.
 Run by `wallet.py`; prints one JSON line.
 """
 
@@ -13,13 +14,14 @@ import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-import grpc
 import uvloop
 
 from cardroom.contracts.wallet.v1 import ledger_pb2 as pb
+from tests.bench._wire import CallFailed, Wire, block
 
 SERVICE = "/cardroom.wallet.v1.LedgerService"
 ACCOUNTS = 400
+ANSWER_SECONDS = 30
 
 
 @dataclass
@@ -66,29 +68,32 @@ async def client(load: Load, call: Callable[[int], Awaitable[object]], first: in
         try:
             await call(number)
             load.times.append(time.perf_counter() - began)
-        except grpc.aio.AioRpcError:
+        except CallFailed:
             load.failed += 1
         number += load.clients
 
 
 async def run(load: Load) -> dict[str, float]:
     """Call until the time is up; return what came of it."""
-    metadata = (("authorization", f"Bearer {load.token}"),)
-    async with grpc.aio.insecure_channel(load.address) as channel:
-        raw = {
-            name: channel.unary_unary(f"{SERVICE}/{name}", None, None)
-            for name in ("CreateTransfer", "CreateLinkedTransfers")
-        }
+    wire = await Wire.connect(load.address)
+    authorization = (("authorization", f"Bearer {load.token}"),)
+    headers = {name: block(f"{SERVICE}/{name}", authorization) for name in ("CreateTransfer", "CreateLinkedTransfers")}
 
-        async def call(number: int) -> object:
-            method, request = load.request(number)
-            return await raw[method](request, metadata=metadata, timeout=30)
+    async def call(number: int) -> None:
+        method, request = load.request(number)
+        answered: asyncio.Future[CallFailed | None] = asyncio.get_running_loop().create_future()
+        wire.call(headers[method], request, lambda _message: None, answered.set_result)
+        failed = await answered
+        if failed is not None:
+            raise failed
 
+    async with asyncio.timeout(load.seconds + ANSWER_SECONDS):
         await call(10**6)
         began = time.perf_counter()
         until = began + load.seconds
         await asyncio.gather(*(client(load, call, index, until) for index in range(load.clients)))
         took = time.perf_counter() - began
+    wire.close()
     times = sorted(load.times)
     return {
         "per_second": len(times) / took,

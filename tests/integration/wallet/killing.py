@@ -11,6 +11,11 @@ from typing import Any
 import asyncpg
 
 
+def named(statement: str) -> str:
+    """What a statement is called in `killed`: how it begins."""
+    return " ".join(statement.split())[:40]
+
+
 @dataclass
 class KillingPool:
     """Counts the moments before and after each statement, and kills the connection at those in `at`."""
@@ -47,7 +52,7 @@ class Mortal:
         self._pool, self._connection = pool, connection
 
     async def _run(self, name: str, statement: str, *values: Any) -> Any:
-        what = " ".join(statement.split())[:40]
+        what = named(statement)
         await self._pool.moment(self._connection, f"before {what}")
         result = await getattr(self._connection, name)(statement, *values)
         await self._pool.moment(self._connection, f"after {what}")

@@ -98,6 +98,32 @@ async def test_one_request_that_the_database_refuses_harms_no_other_of_its_batch
     assert await wallet.available(house) == 30
 
 
+async def until_a_lock_is_waited_for(wallet: Wallet) -> None:
+    """Wait until a session of this database waits for a lock."""
+    waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+    while not await wallet.pool.fetchval(waiting):  # noqa: ASYNC110 - the database is where to look
+        await asyncio.sleep(0.01)
+
+
+async def test_a_repeat_that_waited_for_its_account_finds_what_was_answered_meanwhile(
+    wallet: Wallet, house: str
+) -> None:
+    before = counted(asyncpg.UniqueViolationError)
+    key = new_id()
+    async with posting(wallet.pool) as poster, wallet.pool.acquire() as other_replica:
+        await poster.post(Request(OpenHouse("test", house)))
+        async with other_replica.transaction():
+            await other_replica.execute("select 1 from accounts where name = $1 for update", house)
+            repeat = Request(Grant("test", house, 10, "twice"), "grant", key, b"1", replies.granted)
+            waiting = asyncio.create_task(poster.post(repeat))
+            await until_a_lock_is_waited_for(wallet)
+            answered = "insert into requests values ('test', $1, 'grant', $2, false, $3, 0, 0)"
+            await other_replica.execute(answered, key, b"1", b"first reply")
+        assert await waiting == b"first reply"
+    assert counted(asyncpg.UniqueViolationError) == before
+    assert await wallet.available(house) == 0
+
+
 async def test_a_real_deadlock_with_a_stranger_is_survived(wallet: Wallet, house: str) -> None:
     other = house.replace("/play", "-b/play")
     async with posting(wallet.pool) as poster, wallet.pool.acquire() as stranger:
@@ -110,11 +136,7 @@ async def test_a_real_deadlock_with_a_stranger_is_survived(wallet: Wallet, house
             await stranger.execute(lock, other)
             move = MoveChips("test", [Instruction(house, other, 40, "")])
             moving = asyncio.create_task(poster.post(Request(move, "move", new_id(), b"1", replies.moved_one)))
-            waiting = (
-                "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-            )
-            while not await wallet.pool.fetchval(waiting):  # noqa: ASYNC110 - the database is where to look
-                await asyncio.sleep(0.01)
+            await until_a_lock_is_waited_for(wallet)
             try:
                 await stranger.execute(lock, house)
             except asyncpg.DeadlockDetectedError:

@@ -76,13 +76,26 @@ async def open_accounts(connection: Connection, missing: dict[str, str]) -> None
     )
 
 
-async def lock_accounts(connection: Connection, account_names: Iterable[str]) -> dict[str, Account]:
-    """Lock accounts in the one order there is, and return those that exist."""
-    rows = await connection.fetch(statements.LOCK_ACCOUNTS, list(account_names))
-    return {
-        name: Account(id_, names.parse(name), currency, posted, held, version, changed_at, closed)
-        for id_, name, currency, posted, held, version, changed_at, closed in rows
-    }
+async def open_books(
+    connection: Connection, account_names: Iterable[str], keys: Sequence[Key] = (), holds: Sequence[int] = ()
+) -> Loaded:
+    """Lock the accounts that exist, in the one order there is, and load them with what holds under their locks."""
+    owners, request_ids = [key[0] for key in keys], [key[1] for key in keys]
+    row = await connection.fetchrow(statements.OPEN_BOOKS, list(account_names), owners, request_ids, list(holds))
+    assert row is not None
+    moment, posting_id, accounts, answered, known_holds = row
+    loaded = Loaded(Books(posting_id, moment))
+    books = loaded.books
+    for id_, name, *state in accounts:
+        books.accounts[name] = Account(id_, names.parse(name), *state)
+    for it in answered:
+        loaded.answered[it[0], it[1]] = Remembered(*it)
+    by_id = {it.id: name for name, it in books.accounts.items()}
+    for it in known_holds:
+        # A hold of an account that was not found by the look-up has just been made; it is found at the next try.
+        if it[1] in by_id:
+            books.holds[it[0]] = _hold(it, by_id[it[1]])
+    return loaded
 
 
 async def load(
@@ -95,23 +108,11 @@ async def load(
     allowances = await _lock_allowances(connection, commands)
     wanted = dict.fromkeys(name for it in commands for name in it.account_names())
     wanted.update(dict.fromkeys(opened))
-    accounts = await lock_accounts(connection, wanted)
-    missing = _missing(commands, accounts)
     holds = [hold for it in commands if (hold := it.needs_hold()) is not None]
-    by_id = {it.id: it.name.text for it in accounts.values()}
-    owners, request_ids = [key[0] for key in keys], [key[1] for key in keys]
-    moment = await connection.fetchrow(statements.MOMENT, owners, request_ids, list(by_id), holds)
-    assert moment is not None
-    loaded = Loaded(Books(moment["posting_id"], moment["now"]), missing=missing)
-    books = loaded.books
-    books.accounts, books.allowances = accounts, allowances
-    for row in moment["requests"] or ():
-        loaded.answered[row[0], row[1]] = Remembered(*row)
-    for row in moment["holds"] or ():
-        # A hold of an account that was not found by the look-up has just been made; it is found at the next try.
-        if row[1] in by_id:
-            books.holds[row[0]] = _hold(row, by_id[row[1]])
-    await _load_facts(connection, commands, books)
+    loaded = await open_books(connection, wanted, keys, holds)
+    loaded.books.allowances = allowances
+    loaded.missing = _missing(commands, loaded.books.accounts)
+    await _load_facts(connection, commands, loaded.books)
     return loaded
 
 
@@ -164,8 +165,8 @@ async def write(connection: Connection, books: Books, remember: Sequence[Remembe
         states = [int(it.state) for it in ended]
         posted, closed_by = [it.posted_amount for it in ended], [it.closed_by for it in ended]
         await connection.execute(statements.END_HOLDS, [it.id for it in ended], states, posted, closed_by)
-    if books.transfers:
-        await post(connection, books)
+    if books.transfers or remember:
+        await post(connection, books, remember)
     if books.refills:
         refilled = [account for account, _ in books.refills], [at for _, at in books.refills]
         await connection.execute(statements.REMEMBER_REFILLS, *refilled)
@@ -174,8 +175,6 @@ async def write(connection: Connection, books: Books, remember: Sequence[Remembe
     if books.allowances:
         subjects, purposes = [key[0] for key in books.allowances], [key[1] for key in books.allowances]
         await connection.execute(statements.SPEND_ALLOWANCES, subjects, purposes, list(books.allowances.values()))
-    if remember:
-        await _remember(connection, remember)
 
 
 async def _place_holds(connection: Connection, books: Books) -> None:
@@ -194,8 +193,8 @@ async def _place_holds(connection: Connection, books: Books) -> None:
     )
 
 
-async def post(connection: Connection, books: Books) -> None:
-    """Insert the transfers and their entries in one statement; the database moves the balances."""
+async def post(connection: Connection, books: Books, remember: Sequence[Remembered] = ()) -> None:
+    """Insert the transfers, their entries and the answers in one statement; the database moves the balances."""
     moved = books.transfers
     times = [it.at.isoformat() for it in moved]
     lines = [
@@ -223,23 +222,17 @@ async def post(connection: Connection, books: Books) -> None:
         _literal([entry.held_after for _, _, entry, _ in lines]),
         _literal([entry.stack for _, _, entry, _ in lines]),
         _literal([at for _, _, _, at in lines]),
-    )
-
-
-def _literal(values: Sequence[int | str | None]) -> str:
-    """Return an array literal of numbers or times, none of which needs quoting."""
-    return "{" + ",".join(["NULL" if it is None else str(it) for it in values]) + "}"
-
-
-async def _remember(connection: Connection, remember: Sequence[Remembered]) -> None:
-    await connection.execute(
-        statements.REMEMBER_REQUESTS,
         [it.owner for it in remember],
         [it.request_id for it in remember],
         [it.method for it in remember],
         [it.request for it in remember],
         [it.refused for it in remember],
         [it.reply for it in remember],
-        [it.first_transfer for it in remember],
-        [it.transfers for it in remember],
+        _literal([it.first_transfer for it in remember]),
+        _literal([it.transfers for it in remember]),
     )
+
+
+def _literal(values: Sequence[int | str | None]) -> str:
+    """Return an array literal of numbers or times, none of which needs quoting."""
+    return "{" + ",".join(["NULL" if it is None else str(it) for it in values]) + "}"

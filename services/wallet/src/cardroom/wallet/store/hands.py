@@ -56,12 +56,7 @@ async def lock_tables(connection: Connection, table_ids: Iterable[str], hands: S
 
 async def load_escrows(connection: Connection, account_names: Iterable[str]) -> Books:
     """Lock the escrows, in the order that everyone locks accounts in, and load them."""
-    accounts = await batch.lock_accounts(connection, dict.fromkeys(account_names))
-    moment = await connection.fetchrow(statements.MOMENT, [], [], [], [])
-    assert moment is not None
-    books = Books(moment["posting_id"], moment["now"])
-    books.accounts = accounts
-    return books
+    return (await batch.open_books(connection, dict.fromkeys(account_names))).books
 
 
 async def write(connection: Connection, books: Books, tables: Tables, settled: Settled) -> None:

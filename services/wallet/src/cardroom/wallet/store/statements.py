@@ -35,29 +35,9 @@ update allowances a set used = s.used from unnest($1::text[], $2::text[], $3::bi
  where a.subject = s.subject and a.purpose = s.purpose and a.day = (now() at time zone 'utc')::date
 """
 
-# One order for everyone: by id. A batch never waits for a batch that waits for it.
-LOCK_ACCOUNTS: Final = """
-select id, name, currency, posted, held, version, changed_at, closed_at is not null as closed
-  from accounts where name = any($1::text[]) order by id for update
-"""
-
-# After the locks, in a snapshot of its own: the moment that decides, repeats, due holds.
-MOMENT: Final = """
-with moment as materialized (select clock_timestamp() as now, nextval('posting_ids') as posting_id)
-select m.now, m.posting_id,
-       (select array_agg(r) from (
-            select q.owner, q.request_id, q.method, q.request, q.refused, q.reply
-              from unnest($1::text[], $2::text[]) as k (owner, request_id)
-              join requests q using (owner, request_id)) r) as requests,
-       (select array_agg(r) from (
-            select h.id, h.account_id, h.amount, h.reason, h.created_at, h.expires_at, h.state, h.posted_amount,
-                   h.closed_by
-              from holds h where h.account_id = any($3::bigint[]) and h.state = 1 and h.expires_at <= m.now
-             union
-            select h.id, h.account_id, h.amount, h.reason, h.created_at, h.expires_at, h.state, h.posted_amount,
-                   h.closed_by
-              from holds h where h.id = any($4::bigint[])) r) as holds
-  from moment m
+# Locks and what is read under them; the function is the database's own (migration 0007).
+OPEN_BOOKS: Final = """
+select moment, posting_id, accounts, requests, holds from open_books($1::text[], $2::text[], $3::text[], $4::bigint[])
 """
 
 REFILL_FACTS: Final = """
@@ -87,8 +67,12 @@ update holds h set state = e.state, posted_amount = e.posted_amount, closed_by =
 
 # Numbers and times come as array literals: one text is read much faster than thousands of values one by one.
 POST: Final = """
-with posting as (
-    insert into postings (id, transfers) values ($1, $2)
+with remembered as (
+    insert into requests (owner, request_id, method, request, refused, reply, first_transfer, transfers)
+    select * from unnest($21::text[], $22::text[], $23::text[], $24::bytea[], $25::boolean[], $26::bytea[],
+                         $27::text::bigint[], $28::text::integer[])
+), posting as (
+    insert into postings (id, transfers) select $1, $2 where $2 > 0
 ), moved as (
     insert into transfers (id, kind, currency, legs, reason, actor, hold_id, created_at)
     select * from unnest($3::text::bigint[], $4::text::smallint[], $5::text[], $6::text::smallint[], $7::text[],
@@ -99,12 +83,6 @@ insert into entries (account_id, version, transfer_id, leg, amount, balance_afte
 select * from unnest($11::text::bigint[], $12::text::bigint[], $13::text::bigint[], $14::text::smallint[],
                      $15::text::bigint[], $16::text::bigint[], $17::text::bigint[], $18::text::bigint[],
                      $19::text::bigint[], $20::text::timestamptz[])
-"""
-
-REMEMBER_REQUESTS: Final = """
-insert into requests (owner, request_id, method, request, refused, reply, first_transfer, transfers)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::boolean[], $6::bytea[], $7::bigint[],
-                     $8::integer[])
 """
 
 REMEMBER_REFILLS: Final = """
