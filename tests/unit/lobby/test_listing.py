@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from cardroom.lobby.domain.listing import (
     PAGE_DEFAULT,
+    PAGE_MAX,
     SORTABLE,
     Order,
     Query,
@@ -157,8 +158,15 @@ def test_a_page_without_a_size_has_the_usual_one() -> None:
     assert token
 
 
-@pytest.mark.parametrize("size", [-1, 101, 2**31 - 1])
-def test_a_page_size_out_of_bounds_is_refused(size: int) -> None:
+@pytest.mark.parametrize("size", [PAGE_MAX, PAGE_MAX + 1, 2**31 - 1])
+def test_who_asks_for_a_page_too_large_gets_the_largest(size: int) -> None:
+    page, token = Query(size=size).page([offer(n) for n in range(PAGE_MAX + 1)])
+    assert len(page) == PAGE_MAX
+    assert token
+
+
+@pytest.mark.parametrize("size", [-1, -(2**31)])
+def test_a_page_smaller_than_nothing_is_refused(size: int) -> None:
     assert refused(Query(size=size).page, OFFERS)[0] == "INVALID_PAGE_SIZE"
 
 

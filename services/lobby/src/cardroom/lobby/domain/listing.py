@@ -155,7 +155,7 @@ def read_order(text: str) -> Order:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A page of the list, as asked for. Size 0: the usual one."""
+    """A page of the list, as asked for. Size 0: the usual one; more than the largest: that one (AIP-158)."""
 
     wanted: TableFilter = EVERY_TABLE
     order: Order = Order()
@@ -164,13 +164,13 @@ class Query:
 
     def page(self, offers: Iterable[Offer]) -> tuple[list[Offer], str]:
         """Return the page of these tables, and the token of the next one. Raises Refused."""
-        if not 0 <= self.size <= PAGE_MAX:
-            raise Refused(refusals.invalid_page_size(self.size, PAGE_MAX))
+        if self.size < 0:
+            raise Refused(refusals.invalid_page_size(self.size))
         found = self.order.sorted(offer for offer in offers if self.wanted.lets_through(offer))
         if self.token:
             place = read_token(self.token, self)
             found = [offer for offer in found if self.order.is_after(offer, place)]
-        limit = self.size or PAGE_DEFAULT
+        limit = min(self.size, PAGE_MAX) or PAGE_DEFAULT
         more = len(found) > limit
         return found[:limit], write_token(found[limit - 1], self) if more else ""
 

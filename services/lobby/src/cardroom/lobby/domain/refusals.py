@@ -166,10 +166,10 @@ def invalid_page_token() -> Refusal:
     )
 
 
-def invalid_page_size(size: int, most: int) -> Refusal:
-    """The page is negative or too big."""
+def invalid_page_size(size: int) -> Refusal:
+    """The page is smaller than nothing."""
     return Refusal(
-        "INVALID_ARGUMENT", "INVALID_PAGE_SIZE", f"page_size {size} is not allowed: 1 to {most}, or 0 for the default"
+        "INVALID_ARGUMENT", "INVALID_PAGE_SIZE", f"page_size {size} is not allowed: 1 or more, or 0 for the default"
     )
 
 
