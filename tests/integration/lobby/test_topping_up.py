@@ -160,6 +160,11 @@ async def test_what_cannot_be_is_refused(lobby: Lobby, neighbours: Neighbours, t
     for amount in (0, -1, 2001):
         error = await refusal(player.top_up(table_id, amount))
         assert (error.reason, error.metadata["max"]) == ("TOP_UP_OUT_OF_RANGE", "2000")
+        assert "1 to 2000, of which as many are added as your stack is short of 2000" in error.message
+    for amount in (0, -1):
+        error = await refusal(lobby.player().top_up(table_id, amount))
+        assert (error.reason, error.metadata) == ("TOP_UP_OUT_OF_RANGE", {"min": "1"})
+    assert (await refusal(lobby.player().top_up(table_id, 2**62))).reason == "NOT_SEATED"
     assert (await refusal(player.top_up(table_id, 10, "7"))).reason == "REQUEST_ID_MISSING"
     assert (await refusal(player.top_up(str(uuid4()), 10))).reason == "NOT_SEATED"
     assert (await refusal(player.top_up("here", 10))).reason == "NOT_SEATED"

@@ -82,6 +82,7 @@ def test_an_amount_that_is_none_is_refused(amount: int) -> None:
     with pytest.raises(Refused) as refused:
         Driver(500).top_up(1, amount)
     assert refused.value.reason == "INVALID_STACK"
+    assert "bring 1 to 4000 chips; what the stack is short of 4000 is added" in refused.value.message
 
 
 def test_10_4_leaving_cancels_it() -> None:

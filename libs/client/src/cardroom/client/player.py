@@ -146,8 +146,8 @@ class PlayerClient:
     async def top_up(self, table_id: str, amount: int, *, request_id: str | None = None) -> TopUpResponse:
         """Brings more chips to the table, between hands and up to its biggest buy-in (10.4); the answer says how far.
 
-        Raises NOT_SEATED, TOP_UP_OUT_OF_RANGE (metadata: `min`, `max`), TOP_UP_PENDING, TOO_FEW_CHIPS (metadata:
-        `available`). Pass a `request_id` of your own to repeat across restarts.
+        Raises NOT_SEATED, TOP_UP_OUT_OF_RANGE (metadata: `min`, `max` where you sit), TOP_UP_PENDING, TOO_FEW_CHIPS
+        (metadata: `available`). Pass a `request_id` of your own to repeat across restarts.
         """
         request = TopUpRequest(table_id=table_id, amount=amount, request_id=request_id or new_request_id())
         return await self._connection.call(self._lobby.TopUp, request)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from cardroom.lobby import statements as sql
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 
     Pool = asyncpg.Pool[asyncpg.Record]
     Connection = asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
-
-
-# No table's biggest buy-in is above it.
-MOST_CHIPS: Final = 1 << 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +54,8 @@ class TopUpStore:
 
     async def _add(self, conn: Connection, ask: TopUpRequest) -> TopUp | Refusal:
         seated = await conn.fetchrow(sql.LOCK_SEATED, ask.player_id, ask.table_id)
-        most = seated["max_buy_in"] if seated else MOST_CHIPS
-        if not 1 <= ask.amount <= most:
+        most = seated["max_buy_in"] if seated else None
+        if ask.amount < 1 or (most is not None and ask.amount > most):
             return refusals.top_up_out_of_range(ask.amount, most)
         if seated is None:
             return await self._refuse(conn, ask, refusals.not_seated(ask.table_id, or_leaves=True))

@@ -204,14 +204,15 @@ def is_posted(by: Refusal) -> bool:
     return by.metadata.get("state", "").removeprefix("HOLD_STATE_") == "POSTED"
 
 
-def top_up_out_of_range(amount: int, most: int) -> Refusal:
-    """No top-up can bring that many chips."""
-    return Refusal(
-        "INVALID_ARGUMENT",
-        "TOP_UP_OUT_OF_RANGE",
-        f"a top-up of {amount} is not allowed here: 1 to {most}",
-        {"min": "1", "max": str(most)},
-    )
+def top_up_out_of_range(amount: int, most: int | None) -> Refusal:
+    """No top-up can bring that many chips; `most` is known where the player sits."""
+    no = f"a top-up of {amount} is not allowed: ask for 1"
+    if most is None:
+        return Refusal(
+            "INVALID_ARGUMENT", "TOP_UP_OUT_OF_RANGE", f"{no} or more, at a table where you sit", {"min": "1"}
+        )
+    text = f"{no} to {most}, of which as many are added as your stack is short of {most}, the biggest buy-in here"
+    return Refusal("INVALID_ARGUMENT", "TOP_UP_OUT_OF_RANGE", text, {"min": "1", "max": str(most)})
 
 
 def top_up_pending(amount: int) -> Refusal:

@@ -19,7 +19,8 @@ def top_up(step: Step, command: TopUp) -> ToppedUp | None:
     """
     state = step.state
     if not 1 <= command.amount <= MOST_CHIPS:
-        text = f"a top-up of {command.amount}: bring 1 to {MOST_CHIPS} chips"
+        most = state.stakes.max_buy_in
+        text = f"a top-up of {command.amount}: bring 1 to {most} chips; what the stack is short of {most} is added"
         raise Refused(RefusalKind.INVALID, "INVALID_STACK", text)
     seat = state.seat_of_stay(command.seating_id)
     if seat is not None and seat.top_up_id == command.top_up_id:
