@@ -10,8 +10,10 @@ from typing import Any
 import asyncpg
 import pytest
 
+from cardroom.chassis import leases
+from cardroom.chassis._lease_store import LeaseStore
 from cardroom.chassis.errors import LeaseLost
-from cardroom.chassis.leases import DRAIN_BATCH, LeaseKeeper, check_epochs
+from cardroom.chassis.leases import DRAIN_BATCH, HANDOVER_BATCH, LeaseKeeper, check_epochs
 
 pytestmark = pytest.mark.slow
 Until = Callable[..., Awaitable[None]]
@@ -224,6 +226,59 @@ async def test_who_leaves_goes_on_with_the_shards_whose_turn_has_not_come(pool: 
     await draining
     assert (len(winding_down), keeper.owned()) == (256, {})
     await keeper.stop()
+
+
+async def heir(pool: asyncpg.Pool) -> LeaseStore:
+    """A runner that lives, and takes shards only when the test says so."""
+    store = LeaseStore(pool, "heir#1")  # type: ignore[arg-type]  # a pool has the same methods
+    await store.register("heir:1", 600)
+    await store.tell()
+    return store
+
+
+async def free(pool: asyncpg.Pool) -> list[int]:
+    """The shards that nobody owns."""
+    return [row["shard"] for row in await pool.fetch("SELECT shard FROM leases WHERE owner IS NULL ORDER BY shard")]
+
+
+async def test_the_next_shards_wait_until_the_last_have_an_owner(
+    pool: asyncpg.Pool, make: Make, until: Until, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "HEIR_SECONDS", 600)
+    one = await make("one")
+    await until(lambda: len(one.shards()) == 256)
+    slow = await heir(pool)
+    for moved in (HANDOVER_BATCH, 2 * HANDOVER_BATCH):
+        await until(lambda moved=moved: len(one.shards()) == 256 - moved)
+        for _ in range(3):
+            await one.keeper.refresh()
+        assert len([what for what, _ in one.events if what == "losing"]) == moved, "those play on meanwhile"
+        await slow.claim(await free(pool))
+        await slow.tell()
+    await until(lambda: len(one.shards()) < 256 - 2 * HANDOVER_BATCH)
+
+
+async def test_who_leaves_does_not_wait_for_an_heir_that_takes_nothing(
+    pool: asyncpg.Pool, make: Make, until: Until, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "HEIR_SECONDS", 600)
+    monkeypatch.setattr(leases, "DRAIN_SECONDS", 1.0)
+    one = await make("one", ttl=60, renew=0.2)
+    await until(lambda: len(one.shards()) == 256)
+    await heir(pool)
+    await one.keeper.drain()
+    await until(lambda: not one.shards())
+    assert len(await free(pool)) == 256
+
+
+async def test_a_death_is_noticed_when_the_lease_runs_out_and_not_at_the_next_renewal(
+    pool: asyncpg.Pool, make: Make, until: Until
+) -> None:
+    dead = LeaseStore(pool, "dead#1")  # type: ignore[arg-type]  # a pool has the same methods
+    await dead.register("dead:1", 2.0)
+    assert len(await dead.claim(range(256))) == 256
+    one = await make("one", ttl=600, renew=200)
+    await until(lambda: len(one.shards()) == 256)
 
 
 def kill(keeper: LeaseKeeper) -> None:

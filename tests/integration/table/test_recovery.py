@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import asyncpg
@@ -12,7 +13,10 @@ from cardroom.contracts.table.v1 import internal_pb2 as internal
 from cardroom.contracts.table.v1 import view_pb2 as view
 from cardroom.table import store
 from cardroom.table.errors import OutcomeUnknown
+from cardroom.table.livetable import LiveTable
+from cardroom.table.recovery import Recovered, Recovery
 from cardroom.table.streams import Streams
+from cardroom.table.tables import Tables
 from tests.integration.table.replicas import (
     DECK_KEY,
     SERVICE,
@@ -325,6 +329,38 @@ async def test_a_seating_ended_before_it_began_never_begins(start_replica: Start
         table_id=table.id, seating_id=seating, player_id=seating, display_name="A", seat=1, stack=1000
     )
     assert (await refusal(replica.seats.SeatPlayer(late, metadata=SERVICE))).reason == "SEATING_OVER"
+
+
+async def test_who_is_back_before_a_table_is_read_waits_for_it_and_does_not_read_it_again(
+    start_replica: StartReplica, sql: Sql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await start_replica()
+    table = await open_table(first, 2)
+    now = await deal(first, sql, table)
+    await first.stop()
+    reads: list[list[str]] = []
+    is_asked, go_on = asyncio.Event(), asyncio.Event()
+    load, loaded = Recovery.load, Tables.loaded
+
+    async def slow_load(self: Recovery, table_ids: Sequence[str]) -> dict[str, Recovered]:
+        reads.append(list(table_ids))
+        await go_on.wait()
+        return await load(self, table_ids)
+
+    async def asked(self: Tables, table_id: str) -> LiveTable:
+        is_asked.set()
+        return await loaded(self, table_id)
+
+    monkeypatch.setattr(Recovery, "load", slow_load)
+    monkeypatch.setattr(Tables, "loaded", asked)
+    second = await start_replica()
+    await until(lambda: reads)
+    looking = asyncio.create_task(look(second, table))
+    await is_asked.wait()
+    await asyncio.sleep(0)
+    go_on.set()
+    same_but_for_the_clock(now, (await looking).snapshot.view)
+    assert reads == [[table.id]]
 
 
 async def test_recovery_reads_no_more_than_the_running_hand(start_replica: StartReplica, sql: Sql) -> None:

@@ -30,7 +30,10 @@ RENEW: Final = """
 BURY: Final = "DELETE FROM runners WHERE expires_at <= clock_timestamp() RETURNING runner_id"
 DRAIN: Final = "UPDATE runners SET draining = true WHERE runner_id = $1"
 LEAVE: Final = "DELETE FROM runners WHERE runner_id = $1"
-RUNNERS: Final = "SELECT runner_id, address, draining FROM runners"
+RUNNERS: Final = """
+    SELECT runner_id, address, draining, extract(epoch FROM expires_at - clock_timestamp())::float8 AS seconds_left
+    FROM runners
+"""
 LEASES: Final = "SELECT array_agg(shard) AS shards, array_agg(owner) AS owners, array_agg(epoch) AS epochs FROM leases"
 CLAIM: Final = """
     UPDATE leases SET owner = $1, epoch = epoch + 1
@@ -68,10 +71,12 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """What the database says: the addresses of the runners, which of them want no more shards, and every lease."""
+    """What the database says: the addresses of the runners, which of them want no more shards, how long each lives on
+    if it is not heard of again, and every lease."""
 
     addresses: dict[str, str]
     draining: frozenset[str]
+    seconds_left: dict[str, float]
     leases: dict[int, Lease]
 
     def owner(self, shard: int) -> str | None:
@@ -108,6 +113,7 @@ class LeaseStore:
         return Board(
             {row["runner_id"]: row["address"] for row in runners},
             frozenset(row["runner_id"] for row in runners if row["draining"]),
+            {row["runner_id"]: row["seconds_left"] for row in runners},
             {shard: Lease(owner, epoch) for shard, owner, epoch in rows},
         )
 

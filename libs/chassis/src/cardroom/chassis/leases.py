@@ -9,8 +9,11 @@ that it owns its shards, and the first write it tries fails.
 **Shares.** Live runners share the shards by rendezvous hashing: each shard goes to the runner with the highest hash of
 (runner, shard), so a runner that comes or goes moves only its own share. A shard is handed over by its owner:
 `on_losing` ends what runs, then the row is released and the heir, woken by NOTIFY, takes it within milliseconds. They
-move a few at a time: one by one, 128 shards would take many seconds to balance; all at once, every table would pause
-together.
+move a few at a time, the next only once the last have a new owner: one by one, 128 shards would take many seconds to
+balance; all at once, or faster than an heir with much to do can take them, every table would pause together.
+
+**The dead** are noticed when their lease runs out, to the moment: who lives looks again just then, not half a renewal
+later.
 """
 
 from __future__ import annotations
@@ -45,6 +48,9 @@ DRAIN_BATCH: Final = 16
 TICK_GAP_SECONDS: Final = 0.01
 RETRY_SECONDS: Final = 0.1
 DRAIN_SECONDS: Final = 4.0
+HEIR_SECONDS: Final = 1.0
+"""How long the next shards wait for an heir to take the last; one that leaves waits for half of its time at most."""
+EXPIRED_SECONDS: Final = 0.005
 _DATABASE_AWAY: Final = (
     asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError,
 )  # fmt: skip
@@ -88,7 +94,7 @@ class LeaseKeeper:
         self._runner: str | None = None
         self._safe_until = float("-inf")
         self._mine: dict[int, int] = {}
-        self._board = Board({}, frozenset(), {})
+        self._board = Board({}, frozenset(), {}, {})
         self._shares = Shares(shards)
         self._shifts = Shifts(on_gained, on_losing, self._mine)
         self._nudge = asyncio.Event()
@@ -96,6 +102,8 @@ class LeaseKeeper:
         self._draining = False
         self._told_draining = False
         self._strays: set[int] = set()
+        self._given: dict[int, float] = {}
+        self._hurry_at = float("inf")
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -104,11 +112,12 @@ class LeaseKeeper:
             self._task = asyncio.create_task(self._run(), name="leases")
 
     async def drain(self) -> None:
-        """Give every shard up at once, so that the others take over without waiting; take no more."""
-        self._draining = True
-        give_up = time.monotonic() + DRAIN_SECONDS
-        while self._task is not None and self.owned() and time.monotonic() < give_up:
-            self._nudge.set()
+        """Give every shard up now, as fast as the others take them over; take no more."""
+        now = time.monotonic()
+        if not self._draining:
+            self._draining, self._hurry_at = True, now + DRAIN_SECONDS / 2
+        self._nudge.set()
+        while self._task is not None and self.owned() and time.monotonic() < now + DRAIN_SECONDS:  # noqa: ASYNC110
             await asyncio.sleep(TICK_GAP_SECONDS)
 
     async def stop(self) -> None:
@@ -173,10 +182,15 @@ class LeaseKeeper:
                 await self._tick(conn)
             self._ticked.set()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._renew):
+                async with asyncio.timeout(self._pause_seconds()):
                     await self._nudge.wait()
             self._nudge.clear()
             await asyncio.sleep(TICK_GAP_SECONDS)
+
+    def _pause_seconds(self) -> float:
+        """How long to wait for news: until the next renewal, or until somebody's lease runs out before that."""
+        others = [left for runner, left in self._board.seconds_left.items() if runner != self._runner]
+        return max(0.0, min([self._renew, *(left + EXPIRED_SECONDS for left in others)]))
 
     async def _tick(self, conn: Connection) -> None:
         store = await self._alive(conn)
@@ -218,6 +232,8 @@ class LeaseKeeper:
         handed = self._shifts.take_handed()
         for shard in handed:
             self._mine.pop(shard, None)
+        until = min(time.monotonic() + HEIR_SECONDS, self._hurry_at)
+        self._given |= dict.fromkeys(handed, until)
         metrics.LEASES_MOVED.labels("handed over").inc(len(handed))
         released = [*handed, *self._strays]
         if released:
@@ -251,9 +267,17 @@ class LeaseKeeper:
         assert self._runner is not None
         keep = set() if self._draining else self._shares.of(self._runner, board)
         surplus = sorted(shard for shard in self._mine if shard not in keep)
-        if surplus:
+        if surplus and not self._is_awaiting_heirs(board):
             batch = DRAIN_BATCH if self._draining else HANDOVER_BATCH
             self._shifts.hand_over(surplus[:batch], self._nudge.set)
+
+    def _is_awaiting_heirs(self, board: Board) -> bool:
+        """Whether somebody is about to take what was given away last."""
+        now = time.monotonic()
+        if not board.addresses.keys() - board.draining - {self._runner}:
+            self._given.clear()
+        self._given = {shard: until for shard, until in self._given.items() if until > now and not board.owner(shard)}
+        return bool(self._given)
 
     def _lose(self, shards: list[int]) -> None:
         for shard in shards:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Callable
 from typing import Final
 
 from cardroom.chassis import database
@@ -29,6 +31,8 @@ from cardroom.table.time_api import TimeApi
 __all__ = ["build"]
 
 OVERDUE_LOOK_SECONDS: Final = 10.0
+PATIENCE_SECONDS: Final = 2.0
+PATIENCE_LOOK_SECONDS: Final = 0.02
 RELAY_GAP_MS: Final = 100
 """Nobody who hears of changes is in more of a hurry: the clock is told of moments seconds ahead, the lobby has a
 second, watchers see it 30 s later. What waits for a round shares its message, and each message costs four services,
@@ -90,9 +94,26 @@ async def build(
     server = GrpcServer(settings, [api.served() for api in apis], keys)
     # Leases come after the server: nobody is sent here before it answers, and they are handed over before it stops.
     app.add(server)
+    app.add(_Patience(lambda: keys.ready and calls.ready))
     app.add(leases)
     app.add_task("overdue", lambda: _restart_overdue(tables))
     return app
+
+
+class _Patience:
+    """Lets no table come here before its players can: their tokens could not be verified yet, and what does that is
+    still being loaded. A while only, as somebody must take the tables also when there are no keys to be had."""
+
+    def __init__(self, can_serve: Callable[[], bool]) -> None:
+        self._can_serve = can_serve
+
+    async def start(self) -> None:
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while not self._can_serve() and time.monotonic() < give_up:  # noqa: ASYNC110 - the chassis has no event for it
+            await asyncio.sleep(PATIENCE_LOOK_SECONDS)
+
+    async def stop(self) -> None:
+        return None
 
 
 async def _restart_overdue(tables: Tables) -> None:

@@ -7,7 +7,7 @@ import functools
 import hashlib
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, get_args
 
 from cardroom.chassis import logs, telemetry
@@ -61,6 +61,7 @@ OVERDUE_MS: Final = 30_000
 
 log = logs.get("tables")
 
+Read = Callable[[], Awaitable[dict[str, Recovered]]]
 Settle = Callable[[Decision, "asyncio.Future[Any]"], Callable[[Exception | None], None]]
 
 _DECIDED: Final = {kind: metrics.COMMANDS.labels(kind.__name__) for kind in get_args(Command)}
@@ -134,16 +135,18 @@ class Tables:
                 live.leave()
 
     async def load_live(self, shards: list[int]) -> None:
-        """Load the tables of these shards where players sit, so that a running turn begins anew at once (9.6)."""
-        found = await self._store.live_tables(shards)
-        recovered = await self._recovery.load(found)
-        loads = []
-        for table_id, table in recovered.items():
-            if self.epoch(shard_of(table_id)) is not None:
-                live = self._here(table_id)
-                if live.must_load and table_id not in self._loads:
-                    loads.append(self._start_load(live, table))
+        """Load the tables of these shards where players sit, so that a running turn begins anew at once (9.6).
+
+        Players who are back before that wait for it: each table is read and replayed once.
+        """
+        ours = [found for found in await self._store.live_tables(shards) if self.epoch(shard_of(found)) is not None]
+        lives = [live for live in map(self._here, ours) if live.must_load and live.table_id not in self._loads]
+        if not lives:
+            return
+        together = asyncio.create_task(self._recovery.load([live.table_id for live in lives]))
+        loads = [self._start_load(live, lambda: asyncio.shield(together)) for live in lives]
         await asyncio.gather(*loads, return_exceptions=True)
+        await together
 
     def _here(self, table_id: str) -> LiveTable:
         shard = shard_of(table_id)
@@ -171,26 +174,25 @@ class Tables:
     async def _ready(self, table_id: str, command: Command | None = None) -> LiveTable:
         live = self._here(table_id)
         if live.must_load and not live.is_stopped:
-            loading = self._loads.get(table_id) or self._start_load(live, None)
-            await asyncio.shield(loading)
+            loading = self._loads.get(table_id)
+            await asyncio.shield(loading or self._start_load(live, lambda: self._recovery.load([table_id])))
         live.require(command)
         return live
 
-    def _start_load(self, live: LiveTable, recovered: Recovered | None) -> asyncio.Task[None]:
+    def _start_load(self, live: LiveTable, read: Read) -> asyncio.Task[None]:
         """Load in a task of its own: a caller who goes away must not leave a table half loaded."""
-        task = asyncio.create_task(self._load(live, recovered))
+        task = asyncio.create_task(self._load(live, read))
         self._loads[live.table_id] = task
         task.add_done_callback(lambda _: self._loads.pop(live.table_id, None))
         return task
 
-    async def _load(self, live: LiveTable, recovered: Recovered | None) -> None:
+    async def _load(self, live: LiveTable, read: Read) -> None:
         await live.take_turn()
         voiding: asyncio.Future[Any] | None = None
         try:
             if not live.must_load or live.is_gone:
                 return
-            if recovered is None:
-                recovered = (await self._recovery.load([live.table_id])).get(live.table_id)
+            recovered = (await read()).get(live.table_id)
             state = None if recovered is None else recovered.state
             if recovered is not None and state is None:
                 live.stand_still(recovered.why)
