@@ -33,6 +33,8 @@ class Failures:
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
+        self.moves = 0
+        """How many streams ended because their table has a new owner: no failure, the player reads a new snapshot."""
 
     def add(self, where: str, reason: str) -> None:
         """Count one."""

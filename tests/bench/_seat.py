@@ -19,6 +19,7 @@ __all__ = ["PlayerStream"]
 
 _PLAY: Final = f"/{TABLE}/Play"
 _ACT: Final = f"/{TABLE}/Act"
+_MOVED: Final = "TABLE_MOVING"
 # Opening the stream again would hear the same: the player sits here no more.
 _FINAL: Final = frozenset({"NOT_SEATED", "TABLE_UNKNOWN"})
 
@@ -46,7 +47,8 @@ class PlayerStream:
         self.outages: list[float] = []
         """How long the player was without a stream, each time that one ended which was up."""
         self._hears = hears
-        self._lost_at = 0.0
+        self.lost_at = 0.0
+        """When the last stream ended that was up; 0 once there is another."""
         self._wanted = False
         self._wire: Wire | None = None
         self._number = 0
@@ -155,10 +157,10 @@ class PlayerStream:
             self.is_up = True
             self._failures = 0
             self.resync_seconds.append(self.heard_at - self.opened_at)
-            if self._lost_at:
-                self.outages.append(self.heard_at - self._lost_at)
-                self._lost_at = 0.0
+            if self.lost_at:
+                self.outages.append(self.heard_at - self.lost_at)
             self._hears(self, [])
+            self.lost_at = 0.0
         elif content == "change":
             events = list(message.change.events)
             try:
@@ -176,7 +178,10 @@ class PlayerStream:
             self._drop()
             self._hears(self, [])
             return
-        self.caller.failures.add("Play", reason)
+        if self.is_up and reason == _MOVED:
+            self.caller.failures.moves += 1
+        else:
+            self.caller.failures.add("Play", reason)
         if self.is_up:
-            self._lost_at = time.monotonic()
+            self.lost_at = time.monotonic()
         self._reopen()

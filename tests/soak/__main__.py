@@ -78,6 +78,7 @@ async def _soak(stack: Stack, options: argparse.Namespace) -> int:
         finally:
             await database.close()
     soak.faults, soak.stop_seconds = faults.made, faults.stop_seconds
+    soak.clock_down_seconds = faults.down_seconds["clock"]
     soak.errors = readings.errors_logged(stack.logs)
     soak.stopped_tables = await readings.stopped_tables(stack)
     soak.audit_code = await _audit(stack)

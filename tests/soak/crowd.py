@@ -131,6 +131,7 @@ class Crowd:
             "up": sum(guest.stream is not None and guest.stream.is_up for guest in seated),
             "quiet": self._quiet(),
             "failures": self.failures.counts,
+            "moves": self.failures.moves,
         }
 
     def _quiet(self) -> list[str]:

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import random
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -51,6 +52,8 @@ class Faults:
         self.made: list[Fault] = []
         self.stop_seconds: list[float] = []
         """How long each process took that was asked to stop."""
+        self.down_seconds: defaultdict[str, float] = defaultdict(float)
+        """How long each was not ready in all."""
 
     async def run(self, seconds: float, every_seconds: float) -> None:
         """Make faults for so long, and see the last one mended."""
@@ -62,11 +65,13 @@ class Faults:
     async def _make(self, fault: Fault) -> None:
         process = self._stack.processes[fault.name]
         await self._before()
+        ended = time.monotonic()
         how = await self._end(process, fault)
         process.start()
         began = time.monotonic()
         await process.until_ready()
         self.made.append(fault)
+        self.down_seconds[fault.name] += time.monotonic() - ended
         self._say(f"  ! {fault} {how}; ready again {time.monotonic() - began:.1f} s after its start")
 
     async def _end(self, process: Service, fault: Fault) -> str:

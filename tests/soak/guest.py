@@ -97,12 +97,15 @@ class Guest:
 
     async def go_home(self) -> None:
         """Leave, and wait until every chip is back."""
+        has_asked = False
         while not self.is_home:
             try:
                 seating = await self._my_seat()
                 if seating is not None:
                     self.where = f"table {seating.table_id}, seat {seating.seat}, state {seating.state}"
-                    await self._leave(seating)
+                    if seating.state == lobby.SEATING_STATE_SEATED or not has_asked:
+                        await self._leave(seating)
+                        has_asked = True
                 else:
                     self.is_home = await self._all_is_back()
             except (CallFailed, GaveUp) as failure:

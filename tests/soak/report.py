@@ -29,6 +29,8 @@ class Soak:
     played: Played = field(default_factory=lambda: Played(0, 0))
     faults: Sequence[Fault] = ()
     stop_seconds: Sequence[float] = ()
+    clock_down_seconds: float = 0.0
+    """In the storm, from each of its ends until it was ready again."""
     storm_lateness: Mapping[float, float] = field(default_factory=dict)
     lateness: Mapping[float, float] = field(default_factory=dict)
     memory: list[Mapping[str, float]] = field(default_factory=list)
@@ -76,8 +78,10 @@ def lines(soak: Soak) -> Iterator[str]:
     yield f"takeovers      {played.commands.get('take_over', 0):,} tables; turns begun anew for want of a clock: " + (
         f"{played.commands.get('restart_turn', 0):,}"
     )
+    yield f"               {soak.last['moves']:,} streams ended as their table moved, and went on with a new snapshot"
     yield from _faults(soak)
-    yield f"clock lateness {_lateness(soak.storm_lateness)}, through the storm (its own restarts included)"
+    down = f"the clock itself was down for {soak.clock_down_seconds:.1f} s of it"
+    yield f"clock lateness {_lateness(soak.storm_lateness)}, through the storm ({down})"
     yield f"               {_lateness(soak.lateness)}, in the peace after it"
     yield from _memory(soak)
     yield from _counted("failed calls, by reason", Counter(soak.last["failures"]), FAILURES_SHOWN)

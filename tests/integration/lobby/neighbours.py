@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,7 +36,8 @@ class Stay:
 
 @dataclass
 class Neighbours:
-    """Wallet, table and clock in one. `failing` names methods that answer UNAVAILABLE; `lost` acts, then fails."""
+    """Wallet, table and clock in one. `failing` names methods that answer UNAVAILABLE; `lost` acts, then fails;
+    `hanging` does not answer."""
 
     version: int = 100
     hand_running: bool = False
@@ -51,6 +53,7 @@ class Neighbours:
     bank_ms: int = 21_000
     failing: set[str] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
+    hanging: set[str] = field(default_factory=set)
     refusing: dict[str, CardroomError] = field(default_factory=dict)
     calls: Counter[str] = field(default_factory=Counter)
     address: str = ""
@@ -60,6 +63,7 @@ class Neighbours:
         self.hand_running = self.unsettled = False
         self.failing.clear()
         self.lost.clear()
+        self.hanging.clear()
         self.refusing.clear()
         self.calls.clear()
 
@@ -90,6 +94,8 @@ class Neighbours:
     async def answer(self, method: str, work: Any, context: Any) -> Any:
         """Answer as the services do: errors with their details, failures on demand."""
         self.calls[method] += 1
+        while method in self.hanging:  # noqa: ASYNC110 - until the test or the caller's patience ends
+            await asyncio.sleep(0.01)
         try:
             if method in self.failing:
                 raise Unavailable("DOWN", "down")

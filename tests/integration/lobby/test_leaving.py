@@ -153,6 +153,17 @@ async def test_the_seat_is_kept_until_the_chips_are_back(lobby: Lobby, table_id:
     assert (await lobby.player().sit(table_id, seat=1)).seat == 1
 
 
+async def test_who_leaves_is_told_so_soon_although_the_wallet_does_not_answer(lobby: Lobby, table_id: str) -> None:
+    ada = lobby.player()
+    await ada.sit(table_id)
+    lobby.neighbours.calls.clear()
+    lobby.neighbours.hanging.add("CashOut")
+    assert (await ada.leave(table_id)).seating.state == LEAVING
+    assert lobby.neighbours.calls["CashOut"] == 1, "the answer did not even wait for the first try's end"
+    lobby.neighbours.hanging.clear()
+    assert (await until(lambda: over(ada, table_id))).cashed_out == 1000
+
+
 async def test_who_leaves_before_being_seated_gets_everything_back(lobby: Lobby, table_id: str) -> None:
     ada, request_id = lobby.player(), str(uuid4())
     lobby.neighbours.failing.add("SeatPlayer")

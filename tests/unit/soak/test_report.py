@@ -18,6 +18,7 @@ LAST = {
     "chips": 30_000,
     "granted": 30_000,
     "failures": {"TABLE_FULL (SitDown)": 4},
+    "moves": 7,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -13,6 +14,8 @@ from cardroom.lobby.errors import LineComesFirst, NotNow, Overtaken, Refused
 from cardroom.lobby.store import SeatingStore, SitRequest
 
 PATIENCE_SECONDS: Final = 5.0
+# Who leaves need not wait for it: the answer says how far it is, and it goes on by itself.
+LEAVING_SECONDS: Final = 2.0
 # A settlement of the last hand is usually a few milliseconds behind.
 SETTLEMENT_LOOKS: Final = 4
 SETTLEMENT_LOOK_SECONDS: Final = 0.1
@@ -68,12 +71,14 @@ class Seats:
             if past is None:
                 raise Refused(refusals.not_seated(table_id))
             return past
+        give_up = time.monotonic() + LEAVING_SECONDS
         for look in range(SETTLEMENT_LOOKS):
-            await self._errands.run(seating.seating_id, PATIENCE_SECONDS)
+            await self._errands.run(seating.seating_id, give_up - time.monotonic())
             seating = await self._store.read(seating.seating_id)
-            if seating.step is not Step.CASHING_OUT:
+            pause = SETTLEMENT_LOOK_SECONDS * (look + 1)
+            if seating.step is not Step.CASHING_OUT or time.monotonic() + pause > give_up:
                 break
-            await asyncio.sleep(SETTLEMENT_LOOK_SECONDS * (look + 1))
+            await asyncio.sleep(pause)
         return seating
 
     async def where(self, player_id: str) -> Seating | None:
