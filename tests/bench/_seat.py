@@ -180,6 +180,7 @@ class PlayerStream:
             return
         if self.is_up and reason == _MOVED:
             self.caller.failures.moves += 1
+            self.caller.owner = ""
         else:
             self.caller.failures.add("Play", reason)
         if self.is_up:

@@ -249,6 +249,16 @@ async def test_a_detour_that_cannot_be_avoided_is_taken() -> None:
     await session.close()
 
 
+async def test_who_is_sent_away_by_the_owner_does_not_ask_it_for_the_new_one() -> None:
+    moved = FakeStream(snapshot(1), failure(grpc.StatusCode.UNAVAILABLE), said=HERE)
+    connection = FakeConnection([moved, FakeStream(snapshot(2), said=HERE)])
+    session = TableSession(connection, "t", ME)  # type: ignore[arg-type]
+    await anext(session)
+    assert (await anext(session)).is_snapshot
+    assert connection.along == [(), ()]
+    await session.close()
+
+
 async def test_actions_go_to_the_owner_too() -> None:
     connection = FakeConnection([FakeStream(snapshot(1, turn=vw.TurnView(player_id=ME)), said=HERE)])
     session = TableSession(connection, "t", ME)  # type: ignore[arg-type]

@@ -82,6 +82,9 @@ class FollowedStream(Generic[_Message, _Step]):
         """Whether a stream that has brought its first message had better be opened anew at once."""
         return False
 
+    def _sent_away(self) -> None:
+        """The server that had the stream has it no more: it stops, or the table has moved."""
+
     def _is_the_end(self, error: errors.CardroomError) -> bool:
         """Whether a definite refusal only says that the session has come to its end."""
         return False
@@ -175,6 +178,8 @@ class FollowedStream(Generic[_Message, _Step]):
                 if self._is_the_end(refusal):
                     return
                 raise refusal from error
+            if error.code() is grpc.StatusCode.UNAVAILABLE:
+                self._sent_away()
         self._failures += 1
         await asyncio.sleep(self._connection.policy.backoff.pause_seconds(self._failures - 1))
 

@@ -26,6 +26,10 @@ class Owner:
         """What to send along with calls about the table."""
         return ((REPLICA, self._address),) if self._address else ()
 
+    def forget(self) -> None:
+        """Know nothing again: the owner has just sent the stream away, and whoever it names would be asked in vain."""
+        self._address = ""
+
     async def learn(self, call: grpc.aio.UnaryStreamCall[Any, Any]) -> bool:
         """Learn from a stream that has brought its first message.
 

@@ -136,6 +136,9 @@ class TableSession(FollowedTable[PlayResponse]):
         request = PlayRequest(table_id=self.table_id)
         return await self._connection.open_stream(self._table.Play, request, along=self._owner.metadata)
 
+    def _sent_away(self) -> None:
+        self._owner.forget()
+
     async def _takes_a_detour(self, call: grpc.aio.UnaryStreamCall[Any, PlayResponse]) -> bool:
         return await self._owner.learn(call)
 
