@@ -13,7 +13,7 @@ import pytest
 from cardroom.chassis import leases
 from cardroom.chassis._lease_store import LeaseStore
 from cardroom.chassis.errors import LeaseLost
-from cardroom.chassis.leases import DRAIN_BATCH, HANDOVER_BATCH, LeaseKeeper, check_epochs
+from cardroom.chassis.leases import HANDOVER_BATCH, LeaseKeeper, check_epochs
 
 pytestmark = pytest.mark.slow
 Until = Callable[..., Awaitable[None]]
@@ -218,9 +218,9 @@ async def test_who_leaves_goes_on_with_the_shards_whose_turn_has_not_come(pool: 
     await keeper.start()
     await until(lambda: len(keeper.owned()) == 256)
     draining = asyncio.create_task(keeper.drain())
-    await until(lambda: len(winding_down) == DRAIN_BATCH)
+    await until(lambda: len(winding_down) == HANDOVER_BATCH)
     await asyncio.sleep(0.2)
-    assert len(winding_down) == DRAIN_BATCH, "the others have to wait"
+    assert len(winding_down) == HANDOVER_BATCH, "the others have to wait"
     assert len(keeper.owned()) == 256
     go_on.set()
     await draining
@@ -262,7 +262,7 @@ async def test_who_leaves_does_not_wait_for_an_heir_that_takes_nothing(
     pool: asyncpg.Pool, make: Make, until: Until, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leases, "HEIR_SECONDS", 600)
-    monkeypatch.setattr(leases, "DRAIN_SECONDS", 1.0)
+    monkeypatch.setattr(leases, "HURRY_SECONDS", 1.0)
     one = await make("one", ttl=60, renew=0.2)
     await until(lambda: len(one.shards()) == 256)
     await heir(pool)

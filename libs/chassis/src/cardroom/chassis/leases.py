@@ -44,12 +44,12 @@ TTL_SECONDS: Final = 3.0
 RENEW_SECONDS: Final = 0.5
 MARGIN_SECONDS: Final = 0.5
 HANDOVER_BATCH: Final = 8
-DRAIN_BATCH: Final = 16
 TICK_GAP_SECONDS: Final = 0.01
 RETRY_SECONDS: Final = 0.1
-DRAIN_SECONDS: Final = 4.0
+DRAIN_SECONDS: Final = 5.0
+HURRY_SECONDS: Final = 4.0
 HEIR_SECONDS: Final = 1.0
-"""How long the next shards wait for an heir to take the last; one that leaves waits for half of its time at most."""
+"""How long the next shards wait for an heir to take the last; one that leaves waits for nobody after HURRY_SECONDS."""
 EXPIRED_SECONDS: Final = 0.005
 _DATABASE_AWAY: Final = (
     asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError,
@@ -115,7 +115,7 @@ class LeaseKeeper:
         """Give every shard up now, as fast as the others take them over; take no more."""
         now = time.monotonic()
         if not self._draining:
-            self._draining, self._hurry_at = True, now + DRAIN_SECONDS / 2
+            self._draining, self._hurry_at = True, now + HURRY_SECONDS
         self._nudge.set()
         while self._task is not None and self.owned() and time.monotonic() < now + DRAIN_SECONDS:  # noqa: ASYNC110
             await asyncio.sleep(TICK_GAP_SECONDS)
@@ -268,8 +268,7 @@ class LeaseKeeper:
         keep = set() if self._draining else self._shares.of(self._runner, board)
         surplus = sorted(shard for shard in self._mine if shard not in keep)
         if surplus and not self._is_awaiting_heirs(board):
-            batch = DRAIN_BATCH if self._draining else HANDOVER_BATCH
-            self._shifts.hand_over(surplus[:batch], self._nudge.set)
+            self._shifts.hand_over(surplus[:HANDOVER_BATCH], self._nudge.set)
 
     def _is_awaiting_heirs(self, board: Board) -> bool:
         """Whether somebody is about to take what was given away last."""
