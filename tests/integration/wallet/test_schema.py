@@ -205,4 +205,13 @@ async def test_an_account_is_what_its_name_says(wallet: Wallet, name: str, kind:
 async def test_replicas_that_start_together_migrate_once(postgres_url: str, fresh_database: Any) -> None:
     url = await fresh_database()
     applied = await asyncio.gather(*(database.migrate(url, "cardroom.wallet") for _ in range(3)))
-    assert sorted(applied) == [0, 0, 7]
+    assert sorted(applied) == [0, 0, 8]
+
+
+async def test_what_runs_for_every_batch_reads_no_table_whole_by_a_plan_from_when_it_was_small(wallet: Wallet) -> None:
+    checks = "select tgfoid from pg_trigger where tgrelid = 'entries'::regclass and tgnewtable is not null"
+    rows = await wallet.pool.fetch(
+        f"select proname, proconfig from pg_proc where oid in ({checks}) or proname = 'open_books'"
+    )
+    assert {row["proname"] for row in rows} >= {"open_books", "transfers_are_balanced", "balances_follow_entries"}
+    assert [row["proname"] for row in rows if "enable_seqscan=off" not in (row["proconfig"] or ())] == []
