@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound="ServiceSettings")
 P = TypeVar("P", bound="Part")
 
+START_SWITCH_SECONDS = 0.0002
 GC_THRESHOLD = 20_000
 """Objects made and not freed before the youngest are looked through for cycles."""
 
@@ -208,6 +209,17 @@ async def _main(build: Callable[[S], App | Awaitable[App]], settings: S) -> int:
 
 
 async def _build_and_start(build: Callable[[S], App | Awaitable[App]], settings: S) -> App:
+    # What is not needed yet is loaded in threads meanwhile; they would keep the loop waiting for 5 ms each time that it
+    # has something to do, and firing or taking a table over takes many such times.
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(START_SWITCH_SECONDS)
+    try:
+        return await _started(build, settings)
+    finally:
+        sys.setswitchinterval(usual)
+
+
+async def _started(build: Callable[[S], App | Awaitable[App]], settings: S) -> App:
     made = build(settings)
     app = await made if inspect.isawaitable(made) else made
     # Together: what the parts do for players must not wait for the pages about it, nor these for a slow part.
