@@ -35,14 +35,13 @@ Following = Callable[[], Awaitable[pb.WatchMyWaitingResponse]]
 
 
 async def full_table(door: Door, stack: Stack) -> tuple[Table, list[PlayerClient]]:
-    """A table with two seats and a player on each; no hand keeps them, since one sits out."""
+    """A table with two seats and a player on each; no hand keeps them or whoever comes next, since they sit out."""
     name = f"Full {os.urandom(3).hex()}"
     table = await open_table(door.client, stack, 2 * next(SMALL_BLINDS), seats=2, name=name)
     players = [await door.client.sign_in_as_guest(name) for name in ("Ann", "Bo")]
     for player in players:
         await player.sit_down(table.table_id, table.stakes.min_buy_in)
-        if player is players[0]:
-            await player.play(table.table_id).sit_out()
+        await player.play(table.table_id).sit_out()
     return table, players
 
 
