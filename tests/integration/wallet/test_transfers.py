@@ -7,10 +7,15 @@ from typing import Any
 
 import grpc
 import pytest
+from structlog.testing import capture_logs
 
 from cardroom.contracts.wallet.v1 import ledger_pb2 as pb
 from cardroom.contracts.wallet.v1 import types_pb2, wallet_pb2
+from cardroom.wallet.api import replies
+from cardroom.wallet.domain.sources import Adjust
+from cardroom.wallet.posting import Poster, Request
 from tests.integration.wallet import running
+from tests.integration.wallet.killing import KillingPool
 from tests.integration.wallet.running import Wallet, new_id, refusal
 
 
@@ -156,6 +161,42 @@ async def test_an_operator_corrects_by_new_entries_with_a_reason(wallet: Wallet,
     assert (log.entries[0].amount, log.entries[0].reason) == (250, "ticket 17")
     found = await wallet.call("GetTransfer", pb.GetTransferRequest(transfer_id=log.entries[0].transfer_id))
     assert (found.transfer.actor, found.transfer.kind) == ("operator-1", types_pb2.TRANSFER_KIND_ADJUSTMENT)
+
+
+async def test_a_correction_is_in_the_audit_log_once_however_often_it_is_asked_for(
+    wallet: Wallet, pair: tuple[str, str]
+) -> None:
+    request = pb.AdjustRequest(request_id=new_id(), account=pair[0], amount=-250, reason=f"ticket {new_id()}")
+    with capture_logs() as logged:
+        for _ in range(3):
+            reply = await wallet.call("Adjust", request, "operator-1", "operator")
+    log = await wallet.call("ListAccountEntries", pb.ListAccountEntriesRequest(account="adjustments/play"))
+    assert [it.transfer_id for it in log.entries if it.reason == request.reason] == [reply.transfer.transfer_id]
+    [line] = [it for it in logged if it["event"] == "an account was adjusted"]
+    assert (line["account"], line["amount"], line["operator"]) == (pair[0], -250, "operator-1")
+
+
+async def adjust_through(pool: KillingPool, account: str, reason: str) -> None:
+    """A correction through a poster of the test's own."""
+    poster = Poster(pool, batch_max=10, waiting_max=10, lanes=1)  # type: ignore[arg-type]
+    await poster.start()
+    command = Adjust("operator-1", account, -250, reason)
+    await poster.post(Request(command, "adjust", new_id(), b"content", replies.adjusted))
+    await poster.stop()
+
+
+async def test_a_correction_whose_answer_a_crash_took_is_in_the_audit_log(
+    wallet: Wallet, pair: tuple[str, str]
+) -> None:
+    reason, alive = f"ticket {new_id()}", KillingPool(wallet.pool, ())
+    await adjust_through(alive, pair[0], "before")
+    dying = KillingPool(wallet.pool, {alive.moments})
+    await adjust_through(dying, pair[0], reason)
+    assert dying.killed == "after commit"
+    log = await wallet.call("ListAccountEntries", pb.ListAccountEntriesRequest(account="adjustments/play"))
+    [entry] = [it for it in log.entries if it.reason == reason]
+    found = await wallet.call("GetTransfer", pb.GetTransferRequest(transfer_id=entry.transfer_id))
+    assert (found.transfer.actor, found.transfer.entries[1].account) == ("operator-1", pair[0])
 
 
 @pytest.mark.parametrize(("amount", "reason", "refused"), [(0, "x", "AMOUNT_INVALID"), (5, " ", "FIELD_INVALID")])

@@ -15,6 +15,7 @@ import asyncpg
 
 from cardroom.chassis import logs
 from cardroom.wallet import measures
+from cardroom.wallet.domain.books import TransferKind
 from cardroom.wallet.domain.commands import Command, Known, Outcome
 from cardroom.wallet.errors import DatabaseAway, PostingFailed, Refused
 from cardroom.wallet.store import batch
@@ -23,7 +24,7 @@ from cardroom.wallet.store.batch import Loaded, Remembered
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cardroom.wallet.domain.books import Books
+    from cardroom.wallet.domain.books import Books, Transfer
 
 TRIES_MAX: Final = 8
 OPENINGS_MAX: Final = 4
@@ -193,6 +194,8 @@ class Poster:
         measures.BATCH_SIZE.observe(size)
         for transfer in books.transfers:
             measures.TRANSFERS.labels(transfer.kind.name).inc()
+            if transfer.kind is TransferKind.ADJUSTMENT:
+                _tell_adjustment(transfer)
         if len(self._known.hold_accounts) > KNOWN_MAX or len(self._known.currencies) > KNOWN_MAX:
             self._known = Known()
         for hold in books.placed:
@@ -280,6 +283,19 @@ def _spend(books: Books, command: Command) -> None:
 def _count(books: Books, command: Command) -> None:
     if command.spending is not None:
         books.allowances[command.actor, command.spending.purpose] += command.spending.amount
+
+
+def _tell_adjustment(transfer: Transfer) -> None:
+    """Copy a committed correction into the log. The audit log is the ledger itself: a crash may lose this line."""
+    [_, entry] = transfer.entries
+    log.warning(
+        "an account was adjusted",
+        account=entry.account,
+        amount=entry.amount,
+        reason=transfer.reason,
+        operator=transfer.actor,
+        transfer_id=transfer.id,
+    )
 
 
 def _answer(request: Request, answer: bytes | Refused) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cardroom.chassis import logs
 from cardroom.contracts.wallet.v1 import ledger_pb2 as pb
 from cardroom.wallet.api import calls, checks, pages, replies
 from cardroom.wallet.api.calls import ADJUST, GRANT, HOLD, READ, TRANSFER, Limits, answers, caller_with, translated
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from cardroom.wallet.watching import Watching
 
 OWNERS: Final = (Kind.PLAYER, Kind.HOUSE)
-log = logs.get("ledger")
 
 
 class LedgerService:
@@ -135,16 +133,7 @@ class LedgerService:
             checks.amount(request.amount, least=-checks.AMOUNT_MAX),
             checks.reason(request.reason, needed=True),
         )
-        reply = await calls.write(self._poster, request, command, replies.adjusted)
-        log.warning(
-            "an account was adjusted",
-            account=request.account,
-            amount=request.amount,
-            reason=request.reason,
-            operator=caller.subject,
-            request_id=request.request_id,
-        )
-        return reply
+        return await calls.write(self._poster, request, command, replies.adjusted)
 
     @answers
     async def OpenHouseAccount(self, request: pb.OpenHouseAccountRequest, _context: Any) -> bytes:  # noqa: N802
