@@ -1,22 +1,16 @@
-"""History: past balances, statements by time and kind, the stream of entries, the audit."""
+"""History: past balances, statements by time and kind, the stream of entries."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import asyncpg
 import pytest
 
-from cardroom.chassis.database import migrate
 from cardroom.contracts.wallet.v1 import ledger_pb2 as pb
 from cardroom.contracts.wallet.v1 import ledger_pb2_grpc, types_pb2
-from cardroom.wallet.auditing import Auditor
-from cardroom.wallet.domain.sources import Grant, OpenHouse
-from cardroom.wallet.posting import Poster, Request
-from tests.integration.wallet.running import Wallet, new_id, refusal
+from tests.integration.wallet.running import Wallet, refusal
 
 
 async def holds(wallet: Wallet, account: str, count: int) -> list[datetime]:
@@ -145,93 +139,3 @@ async def test_the_stream_passes_nothing_that_is_still_committing(wallet: Wallet
 
 async def test_a_made_up_position_is_refused(wallet: Wallet) -> None:
     assert (await refusal(watched(wallet, 1, after_position="zzz"))).reason == "PAGE_TOKEN_INVALID"
-
-
-@pytest.fixture
-async def ledger(fresh_database: Any) -> AsyncIterator[Any]:
-    """A small ledger of its own, for tests that break it."""
-    url = await fresh_database()
-    await migrate(url, "cardroom.wallet")
-    async with asyncpg.create_pool(url, min_size=1, max_size=4) as pool:
-        poster = Poster(pool, batch_max=50, waiting_max=50, lanes=1)
-        await poster.start()
-        for name in ("house/a/play", "house/b/play"):
-            await poster.post(Request(OpenHouse("test", name)))
-            await poster.post(Request(Grant("test", name, 1_000, "start")))
-        await poster.stop()
-        yield pool
-
-
-async def tampered(pool: Any, *statements: str) -> Any:
-    """What an audit says after a superuser has got around the triggers."""
-    async with pool.acquire() as connection, connection.transaction():
-        await connection.execute("set local session_replication_role = replica")
-        for statement in statements:
-            await connection.execute(statement)
-    return await Auditor(pool).run(from_start=True)
-
-
-async def test_the_audit_of_sound_books_passes(ledger: Any) -> None:
-    report = await Auditor(ledger).run()
-    assert report.passed
-    [play] = report.currencies
-    assert (play.currency, play.granted, play.house, play.difference) == ("PLAY", 2_000, 2_000, 0)
-
-
-async def test_the_audit_goes_on_from_what_it_has_verified(ledger: Any) -> None:
-    auditor = Auditor(ledger)
-    first, second = await auditor.run(), await auditor.run()
-    checked = [{it.name: it.checked for it in report.checks}["versions"] for report in (first, second)]
-    assert checked == [4, 0]
-    assert {it.name: it.checked for it in (await auditor.run(from_start=True)).checks}["versions"] == 4
-
-
-@pytest.mark.parametrize(
-    ("statement", "failure"),
-    [
-        ("update accounts set posted = posted + 5 where name = 'house/a/play'", "sums: PLAY: +5 chips"),
-        (
-            "delete from entries where version = 1 and account_id = (select id from accounts where kind = 'grants')",
-            "versions: there is a gap before version 2",
-        ),
-        ("update entries set balance_after = 7 where amount = 1000 and version = 1", "balances: the balance"),
-        ("update accounts set held = 5 where name = 'house/a/play'", "balances: house/a/play says 1000 posted, 5 held"),
-        (
-            "insert into holds select 9, id, 5, '', now(), now() + interval '1 h' from accounts limit 1",
-            "holds: ",
-        ),
-        (
-            "insert into settled_tables values ('00000000-0000-0000-0000-000000000000', 4)",
-            "settlements: table 00000000-0000-0000-0000-000000000000 is said to be settled up to hand 4",
-        ),
-        (
-            "insert into waiting_hands values (gen_random_uuid(), 4, '', now() - interval '1 h')",
-            "settlements: hand 4 of table",
-        ),
-    ],
-)
-async def test_the_audit_names_the_first_thing_wrong(ledger: Any, statement: str, failure: str) -> None:
-    report = await tampered(ledger, statement)
-    assert not report.passed
-    assert report.first_failure.startswith(failure)
-    assert await ledger.fetchval("select first_failure from audits order by id desc limit 1") == report.first_failure
-
-
-async def test_the_audit_finds_an_escrow_that_differs_from_the_table(ledger: Any) -> None:
-    player, table = new_id(), new_id()
-    await ledger.execute(
-        "insert into accounts (name, kind, currency, player_id, table_id) values ($1, 'escrow', 'PLAY', $2, $3)",
-        f"escrow/{table}/{player}",
-        player,
-        table,
-    )
-    escrow = f"select id from accounts where name = 'escrow/{table}/{player}'"
-    report = await tampered(
-        ledger,
-        "insert into transfers values (77, 4, 'PLAY', 2, '', 'x', null, now())",
-        f"insert into entries select ({escrow}), 1, 77, 1, 40, 40, 0, 0, 45, now()",
-        "insert into entries select id, 2, 77, 2, -40, 960, 0, 0, null, now() from accounts where name like '%/a/play'",
-        f"update accounts set posted = 40, version = 1 where id = ({escrow})",
-        "update accounts set posted = 960, version = 2 where name = 'house/a/play'",
-    )
-    assert report.first_failure.startswith(f"escrow: escrow/{table}/{player} had 40 after its last settled hand")

@@ -35,6 +35,7 @@ class Auditor:
                     report = await _read(connection, from_start)
                     if report.passed:
                         await connection.execute(store.VERIFY, from_start, timeout=store.TIMEOUT_SECONDS)
+                        await connection.execute(store.VERIFY_TABLES, timeout=store.TIMEOUT_SECONDS)
             except asyncpg.SerializationError:
                 # Another replica has just verified the same; only the mark is lost, not what was found.
                 log.info("another audit ran at the same time")
@@ -47,11 +48,13 @@ class Auditor:
 async def _read(connection: Connection, from_start: bool) -> Report:
     report = Report()
     sums, report.currencies = await store.sums(connection)
-    report.checks = [sums, *await store.entries(connection, from_start)]
-    report.checks += [
+    # What names an account or a transfer comes before what only knows that some chips are too many.
+    report.checks = [
+        *await store.entries(connection, from_start),
         await store.holds(connection),
         await store.escrow(connection),
-        await store.settlements(connection),
+        await store.settlements(connection, from_start),
+        sums,
     ]
     report.verified_position = await connection.fetchval(store.POSITION) or ""
     report.waiting_hands = await connection.fetchval(store.WAITING)
