@@ -165,3 +165,47 @@ def test_places_that_can_be_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(f"CARDROOM_LISTING_{name.upper()}", value)
     settings = read(ListingSettings)
     assert {name: getattr(settings, name) for name in taken} == {**taken, "clients": (1, 2)}
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("CARDROOM_CROUPIER_TABELS_MAX", "did you mean CARDROOM_CROUPIER_TABLES_MAX?"),
+        ("CARDROOM_CROUPIER_LOGLEVEL", "did you mean CARDROOM_CROUPIER_LOG_LEVEL?"),
+        ("cardroom_croupier_tables_mx", "did you mean CARDROOM_CROUPIER_TABLES_MAX?"),
+        ("CARDROOM_CROUPIER_", "docs/reference/settings.md lists what there is"),
+        ("CARDROOM_CROUPIER_X", "docs/reference/settings.md lists what there is"),
+    ],
+)
+def test_a_variable_that_is_no_setting_is_refused_with_the_nearest_that_is_and_without_its_value(
+    monkeypatch: pytest.MonkeyPatch, name: str, told: str
+) -> None:
+    monkeypatch.setenv(name, "hunter2")
+    with pytest.raises(SettingsError) as refused:
+        read(CroupierSettings)
+    assert str(refused.value) == f"{name} is not a setting: {told}"
+
+
+def test_unknown_variables_and_wrong_values_are_told_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CARDROOM_CROUPIER_TABLE_MAX", "3")
+    monkeypatch.setenv("CARDROOM_CROUPIER_LOG_LEVEL", "loud")
+    with pytest.raises(SettingsError) as refused:
+        read(CroupierSettings)
+    first, second = str(refused.value).splitlines()
+    assert first.startswith("CARDROOM_CROUPIER_TABLE_MAX is not a setting")
+    assert second.startswith("CARDROOM_CROUPIER_LOG_LEVEL is 'loud'")
+
+
+def test_variables_of_other_services_tools_and_kubernetes_are_none_of_a_services_business(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("CARDROOM_TABLE_TURM_MS", "CARDROOM_TOKEN", "CARDROOM_CROUPIERS", "CROUPIER_X"):
+        monkeypatch.setenv(name, "1")
+    # What a pod is told of a Service cardroom-croupier, and of one of its ports that has a Service of its own.
+    for service in ("CARDROOM_CROUPIER", "CARDROOM_CROUPIER_WEB"):
+        monkeypatch.setenv(f"{service}_SERVICE_HOST", "10.0.0.1")
+        monkeypatch.setenv(f"{service}_SERVICE_PORT", "7900")
+        monkeypatch.setenv(f"{service}_SERVICE_PORT_GRPC", "7900")
+        monkeypatch.setenv(f"{service}_PORT", "tcp://10.0.0.1:7900")
+        monkeypatch.setenv(f"{service}_PORT_7900_TCP_ADDR", "10.0.0.1")
+    assert read(CroupierSettings).tables_max == 9

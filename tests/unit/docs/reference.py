@@ -38,7 +38,9 @@ SERVICES: tuple[type[ServiceSettings], ...] = (
 _SETTINGS_INTRO = """# Settings
 
 Read from the environment at start, nowhere else. A wrong value ends the process with code 2 and a line that names the
-variable, the value (never that of a secret) and what is allowed.
+variable, the value (never that of a secret) and what is allowed. So does a variable with the service's prefix that is
+none of its settings: the line names the nearest one that is. What Kubernetes tells of a Service named `cardroom-table`
+is let be, but `CARDROOM_EDGE_PORT` would be a setting as well: give pods `enableServiceLinks: false`.
 
 This page is written by `python -m tests.unit.docs.reference`; a test keeps it true.
 """

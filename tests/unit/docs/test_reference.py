@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
+from cardroom.gateway.envoy.settings import EdgeSettings
 from tests.unit.docs import reference
 
 ROOT = Path(__file__).parents[3]
@@ -17,6 +19,11 @@ ROOT = Path(__file__).parents[3]
 def test_reference_pages_say_what_the_code_says(name: str) -> None:
     """When this fails, run `python -m tests.unit.docs.reference`."""
     assert (ROOT / name).read_text() == reference.PAGES[name]()
+
+
+def test_no_services_prefix_begins_anothers_so_that_a_variable_belongs_to_one_only() -> None:
+    prefixes = [EdgeSettings.PREFIX, "CARDROOM_LOCAL_", *(service.env_prefix() for service in reference.SERVICES)]
+    assert not [(one, other) for one, other in permutations(prefixes, 2) if other.startswith(one)]
 
 
 def test_every_refusal_of_a_method_names_a_status_of_grpc() -> None:

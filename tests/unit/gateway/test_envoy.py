@@ -156,6 +156,16 @@ def test_a_wrong_setting_is_named_with_what_is_allowed(
     assert allowed in str(refused.value)
 
 
+def test_a_variable_of_the_edge_that_is_no_setting_is_named_with_the_nearest_that_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CARDROOM_EDGE_TABLE_ADRESSES", "127.0.0.1:1")
+    with pytest.raises(SettingsError) as refused:
+        read(EdgeSettings)
+    told = "CARDROOM_EDGE_TABLE_ADRESSES is not a setting: did you mean CARDROOM_EDGE_TABLE_ADDRESSES?"
+    assert str(refused.value) == told
+
+
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CARDROOM_EDGE_TABLE_ADDRESSES", "127.0.0.1:1,127.0.0.1:2")
     monkeypatch.setenv("CARDROOM_EDGE_CORS_ORIGINS", "https://club.example.org")

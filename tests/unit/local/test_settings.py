@@ -31,3 +31,17 @@ def test_image_names_are_settings() -> None:
 def test_a_wrong_value_is_refused_with_what_is_allowed(name: str, value: str, words: str) -> None:
     with pytest.raises(SettingInvalid, match=words):
         settings.load({name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("CARDROOM_LOCAL_DOKCER", "CARDROOM_LOCAL_DOKCER is not a setting: did you mean CARDROOM_LOCAL_DOCKER?"),
+        ("CARDROOM_LOCAL_X", "CARDROOM_LOCAL_X is not a setting: there are CARDROOM_LOCAL_DOCKER, "),
+    ],
+)
+def test_a_name_that_is_no_setting_is_refused_with_the_nearest_that_is(name: str, words: str) -> None:
+    with pytest.raises(SettingInvalid) as refused:
+        settings.load({name: "hunter2", "CARDROOM_TABLE_TURM_MS": "1"})
+    assert str(refused.value).startswith(words)
+    assert "hunter2" not in str(refused.value)

@@ -6,15 +6,20 @@ read here and nowhere else.
 
 from __future__ import annotations
 
+import os
 import sys
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from cardroom.chassis.errors import SettingsError
 from cardroom.chassis.setting_kinds import Address, AmqpUrl, DatabaseUrl, HttpUrl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 S = TypeVar("S", bound=BaseSettings)
 
@@ -99,13 +104,18 @@ class ServiceSettings(BaseSettings):
 
 
 def read(cls: type[S]) -> S:
-    """Return the settings from the environment. Raises SettingsError naming every wrong variable."""
+    """Return the settings from the environment. Raises SettingsError naming every wrong or unknown variable."""
+    wrong = _unknown(os.environ, cls.model_config.get("env_prefix", ""), cls.model_fields)
     try:
-        return cls()
+        settings = cls()
     except ValidationError as error:
         # A default made from other settings is no fault of its own when one of those is wrong.
         faults = [dict(problem) for problem in error.errors() if problem["type"] != "default_factory_not_called"]
-        raise SettingsError("\n".join(_explain(cls, fault) for fault in faults)) from None
+        wrong += [_explain(cls, fault) for fault in faults]
+        raise SettingsError("\n".join(wrong)) from None
+    if wrong:
+        raise SettingsError("\n".join(wrong))
+    return settings
 
 
 def load(cls: type[S]) -> S:
@@ -115,6 +125,27 @@ def load(cls: type[S]) -> S:
     except SettingsError as error:
         print(error, file=sys.stderr)
         sys.exit(2)
+
+
+def _unknown(environment: Iterable[str], prefix: str, settings: Iterable[str]) -> list[str]:
+    """Say of each variable with this prefix that is no setting what it could have meant; of its value nothing."""
+    known = [name.upper() for name in settings]
+    given = {name.upper(): name for name in environment}
+    links = _service_links(given)
+    told = []
+    for name in sorted(given):
+        own = name.removeprefix(prefix)
+        if name.startswith(prefix) and own not in known and not name.startswith(links):
+            near = get_close_matches(own, known, n=1)
+            right = f"did you mean {prefix}{near[0]}?" if near else "docs/reference/settings.md lists what there is"
+            told.append(f"{given[name]} is not a setting: {right}")
+    return told
+
+
+def _service_links(names: Iterable[str]) -> tuple[str, ...]:
+    """Return what the variables start with that Kubernetes sets for its Services: `cardroom-table` has our prefix."""
+    links = [name.removesuffix("SERVICE_HOST") for name in names if name.endswith("_SERVICE_HOST")]
+    return tuple(f"{link}{part}" for link in links for part in ("SERVICE_", "PORT"))
 
 
 def _explain(cls: type[BaseSettings], problem: dict[str, Any]) -> str:

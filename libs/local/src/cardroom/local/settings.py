@@ -13,11 +13,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, cast
 
 from cardroom.local.errors import SettingInvalid
 
+PREFIX = "CARDROOM_LOCAL_"
+NAMES = ("DOCKER", "POSTGRES_IMAGE", "RABBITMQ_IMAGE", "FOLDER")
 DOCKER_CHOICES = ("auto", "never", "always")
 DockerChoice = Literal["auto", "never", "always"]
 
@@ -35,9 +38,12 @@ class LocalSettings:
 def load(environ: Mapping[str, str] | None = None) -> LocalSettings:
     """Read the choices from `environ` (the process's own by default).
 
-    Raises `SettingInvalid` with the variable, its value and what is allowed.
+    Raises `SettingInvalid` with the variable, its value and what is allowed; and for a variable that is none of these.
     """
     source = os.environ if environ is None else environ
+    for name in sorted(source):
+        if name.startswith(PREFIX) and name.removeprefix(PREFIX) not in NAMES:
+            raise SettingInvalid(f"{name} is not a setting: {_meant(name)}")
     defaults = LocalSettings()
     docker = source.get("CARDROOM_LOCAL_DOCKER", defaults.docker)
     if docker not in DOCKER_CHOICES:
@@ -53,7 +59,12 @@ def load(environ: Mapping[str, str] | None = None) -> LocalSettings:
     )
 
 
+def _meant(name: str) -> str:
+    near = get_close_matches(name.removeprefix(PREFIX), NAMES, n=1)
+    return f"did you mean {PREFIX}{near[0]}?" if near else f"there are {', '.join(PREFIX + one for one in NAMES)}"
+
+
 def inherited_environment() -> dict[str, str]:
     """What child processes inherit: this process's environment without local choices and Python switches."""
-    dropped = ("CARDROOM_LOCAL_", "PYTEST_", "COVERAGE_")
+    dropped = (PREFIX, "PYTEST_", "COVERAGE_")
     return {name: value for name, value in os.environ.items() if not name.startswith(dropped)}

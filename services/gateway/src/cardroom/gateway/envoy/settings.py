@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -95,6 +95,9 @@ class EdgeSettings(BaseSettings):
         description="Proxies before Envoy that write X-Forwarded-For; 0: the connection is the client's.",
     )
 
+    log_level: Literal["trace", "debug", "info", "warning", "error", "critical", "off"] = Field(
+        default="warning", description="Least level that Envoy logs about itself."
+    )
     access_log: bool = Field(
         default=False, description="Whether each call is logged, as JSON, without tokens or bodies."
     )

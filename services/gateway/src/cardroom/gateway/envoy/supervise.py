@@ -49,8 +49,8 @@ async def _run(settings: EdgeSettings) -> int:
 
 def _command(settings: EdgeSettings, configuration: Path) -> list[str]:
     drain = ["--drain-time-s", str(max(settings.drain_seconds, 1)), "--drain-strategy", "immediate"]
-    rest = ["--concurrency", str(settings.concurrency), "--log-level", "warning", "--disable-hot-restart", *drain]
-    return [_program(), "-c", str(configuration), *rest]
+    rest = ["--concurrency", str(settings.concurrency), "--log-level", settings.log_level, "--disable-hot-restart"]
+    return [_program(), "-c", str(configuration), *rest, *drain]
 
 
 def _program() -> str:
