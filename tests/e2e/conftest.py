@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,10 @@ from cardroom.local import Progress, Stack, StackOptions
 from cardroom.local.ports import free_port
 from cardroom.local.settings import LocalSettings
 from tests.e2e.door import Door
+from tests.e2e.person import CARDROOM, Person, StartPerson
 from tests.e2e.room import Room, held_room
 from tests.party import QUICK
+from tests.processes import running
 
 GRPCURL = "github.com/fullstorydev/grpcurl/cmd/grpcurl@latest"
 BUILD_SECONDS = 120
@@ -73,15 +76,12 @@ async def grpcurl(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str
     go, folder = shutil.which("go"), tmp_path_factory.mktemp("go")
     if go is None:
         pytest.skip("there is neither grpcurl nor go here")
-    build = await asyncio.create_subprocess_exec(
-        go, "install", GRPCURL, env={**os.environ, "GOBIN": str(folder)}, stderr=asyncio.subprocess.PIPE
-    )
-    try:
-        _, complaint = await asyncio.wait_for(build.communicate(), BUILD_SECONDS)
-    except TimeoutError:
-        build.kill()
-        await build.wait()
-        pytest.skip(f"grpcurl was not built within {BUILD_SECONDS} s")
+    env = {**os.environ, "GOBIN": str(folder)}
+    async with running(go, "install", GRPCURL, env=env, stderr=asyncio.subprocess.PIPE) as build:
+        try:
+            _, complaint = await asyncio.wait_for(build.communicate(), BUILD_SECONDS)
+        except TimeoutError:
+            pytest.skip(f"grpcurl was not built within {BUILD_SECONDS} s")
     if build.returncode != 0:
         pytest.skip(f"grpcurl cannot be built here: {complaint.decode()[-200:]}")
     yield str(folder)
@@ -92,3 +92,16 @@ async def room(door: Door) -> AsyncIterator[Room]:
     """A table held in the middle of a hand, for a module's tests."""
     async with held_room(door) as held:
         yield held
+
+
+@pytest.fixture
+async def start_person(stack: Stack) -> AsyncIterator[StartPerson]:
+    """A factory of people who play: `await start_person(folder, "--name", "Ann")`."""
+    pipe = asyncio.subprocess.PIPE
+    async with AsyncExitStack() as playing:
+
+        async def begin(folder: Path, *options: str) -> Person:
+            command = (CARDROOM, "play", "--plain", "--edge", stack.edge_grpc, "--config-dir", str(folder))
+            return Person(await playing.enter_async_context(running(*command, *options, stdin=pipe, stdout=pipe)))
+
+        yield begin

@@ -19,6 +19,7 @@ from cardroom.local import Stack
 from tests.e2e.door import WEB, Call, Door
 from tests.e2e.room import LOBBY
 from tests.party import open_table
+from tests.processes import running
 
 WAYS = ["gRPC", "gRPC-Web", "JSON"]
 BLIND = 7
@@ -158,14 +159,12 @@ async def test_a_person_sees_the_list_in_a_terminal(door: Door, stack: Stack, tm
     program = str(Path(sys.executable).with_name("cardroom"))
     command = (program, "tables", "--edge", stack.edge_grpc, "--config-dir", str(tmp_path))
     for _ in range(2):  # the second time as the same guest
-        process = await asyncio.create_subprocess_exec(
-            *command, "--blind", str(BLIND), "--free", stdout=asyncio.subprocess.PIPE
-        )
-        shown, _ = await asyncio.wait_for(process.communicate(), 30)
+        async with running(*command, "--blind", str(BLIND), "--free", stdout=asyncio.subprocess.PIPE) as process:
+            shown, _ = await asyncio.wait_for(process.communicate(), 30)
         assert process.returncode == 0
         assert f"{BLIND}/{2 * BLIND}" in next(line for line in shown.decode().splitlines() if "Rowan" in line)
-    process = await asyncio.create_subprocess_exec(*command, "--order-by", "luck", stderr=asyncio.subprocess.PIPE)
-    _, said = await asyncio.wait_for(process.communicate(), 30)
+    async with running(*command, "--order-by", "luck", stderr=asyncio.subprocess.PIPE) as process:
+        _, said = await asyncio.wait_for(process.communicate(), 30)
     assert process.returncode == 1
     assert b"'luck'" in said
     assert b"INVALID_ORDER_BY" in said

@@ -20,6 +20,7 @@ from cardroom.local import Stack, StackOptions
 from cardroom.local.plan import Plan
 from tests.e2e.door import Door
 from tests.party import eventually
+from tests.processes import running
 
 README = Path(__file__).parents[2] / "README.md"
 RUN_SECONDS = 90
@@ -60,10 +61,9 @@ async def run(stack: Stack, script: list[str], *, path: str = "") -> list[Said]:
         written.append(f"head -n {1 if 'curl -sN' in line else 3} < <(timeout 15 {here} 2>&1)" if endless else here)
         written.append(f'echo; echo "{MARK} $?"')
     env = {**os.environ, "PATH": f"{path}:{os.environ['PATH']}"}
-    shell = await asyncio.create_subprocess_exec(
-        "bash", "-c", "\n".join(written), env=env, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
-    )
-    printed, _ = await asyncio.wait_for(shell.communicate(), RUN_SECONDS)
+    command, pipe = ("bash", "-c", "\n".join(written)), asyncio.subprocess.PIPE
+    async with running(*command, env=env, stdout=pipe, stderr=asyncio.subprocess.STDOUT) as shell:
+        printed, _ = await asyncio.wait_for(shell.communicate(), RUN_SECONDS)
     parts = re.split(rf"\n{MARK} (\d+)\n", printed.decode())
     outputs = zip(script, parts[0::2], parts[1::2], strict=False)
     said = [Said(line, output.strip(), int(code)) for line, output, code in outputs]

@@ -21,8 +21,8 @@ from cardroom.contracts.lobby.v1 import waiting_pb2 as pb
 from cardroom.contracts.lobby.v1.lobby_pb2 import Table
 from cardroom.local import Stack
 from tests.e2e.door import WEB, Call, Caller, Door
+from tests.e2e.person import StartPerson
 from tests.e2e.room import LOBBY
-from tests.e2e.test_play import Person
 from tests.party import assert_books_hold, eventually, open_table
 
 WAITING = "cardroom.lobby.v1.WaitingService"
@@ -179,9 +179,11 @@ async def test_the_session_of_the_client_follows_a_wait(door: Door, stack: Stack
 
 
 @pytest.mark.timeout(300)
-async def test_a_person_waits_at_a_terminal_and_sits_down(door: Door, stack: Stack, tmp_path: Path) -> None:
+async def test_a_person_waits_at_a_terminal_and_sits_down(
+    door: Door, stack: Stack, start_person: StartPerson, tmp_path: Path
+) -> None:
     table, sitting = await full_table(door, stack)
-    person = await Person.start(stack, tmp_path, "--table", table.name)
+    person = await start_person(tmp_path, "--table", table.name)
     await person.hears("How many chips")
     person.types("")
     await person.hears("are taken or kept for players who wait")
@@ -203,17 +205,19 @@ async def test_a_person_waits_at_a_terminal_and_sits_down(door: Door, stack: Sta
 
 
 @pytest.mark.timeout(300)
-async def test_a_person_asks_for_stakes_and_keeps_the_place_in_line(door: Door, stack: Stack, tmp_path: Path) -> None:
+async def test_a_person_asks_for_stakes_and_keeps_the_place_in_line(
+    door: Door, stack: Stack, start_person: StartPerson, tmp_path: Path
+) -> None:
     table, sitting = await full_table(door, stack)
     blinds = f"{table.stakes.small_blind}/{table.stakes.big_blind}"
-    first = await Person.start(stack, tmp_path, "--stakes", blinds, "--buy-in", str(table.stakes.min_buy_in))
+    first = await start_person(tmp_path, "--stakes", blinds, "--buy-in", str(table.stakes.min_buy_in))
     await first.hears(f"no seat at {blinds} is free")
     await first.hears("w waits for a seat")
     first.types("w")
     await first.hears(f"You are number 1 in line for any table at {blinds}")
     assert await first.ends() == 0
     await first.hears("You keep your place in line")
-    again = await Person.start(stack, tmp_path)
+    again = await start_person(tmp_path)
     await again.hears(f"You are number 1 in line for any table at {blinds}")
     again.types("q")
     await again.hears(f"You no longer wait for any table at {blinds}")

@@ -15,6 +15,7 @@ import pytest
 from cardroom.local import Stack
 from cardroom.local.demo.books import sandbox_tokens
 from tests.e2e.door import Door
+from tests.processes import running
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "services/wallet/README.md").read_text()
@@ -38,8 +39,8 @@ async def environment(stack: Stack, door: Door) -> dict[str, str]:
 async def printed(*command: str, env: dict[str, str]) -> str:
     """What a command prints; it must succeed."""
     pipe = asyncio.subprocess.PIPE
-    started = await asyncio.create_subprocess_exec(*command, env=env, stdout=pipe, stderr=pipe, cwd=ROOT)
-    output, complaint = await asyncio.wait_for(started.communicate(), RUN_SECONDS)
+    async with running(*command, env=env, stdout=pipe, stderr=pipe, cwd=ROOT) as started:
+        output, complaint = await asyncio.wait_for(started.communicate(), RUN_SECONDS)
     assert (started.returncode, complaint.decode()) == (0, "")
     return output.decode()
 

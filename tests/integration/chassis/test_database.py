@@ -14,6 +14,7 @@ from cardroom.chassis import database
 from cardroom.chassis._classify import is_transient
 from cardroom.chassis.errors import SettingsError, Unavailable
 from cardroom.chassis.settings import ServiceSettings
+from tests.processes import running
 
 Fresh = Callable[[], Awaitable[str]]
 
@@ -62,8 +63,8 @@ async def test_who_finds_nothing_to_migrate_does_not_load_what_migrates(
     code += f"from cardroom.chassis import database; print(asyncio.run(database.migrate({url!r}, {package!r})), "
     code += "'yoyo' in sys.modules)"
     for said in (b"2 True", b"0 False"):
-        process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE)
-        output, _ = await process.communicate()
+        async with running(sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE) as process:
+            output, _ = await process.communicate()
         assert output.splitlines()[-1] == said
     (tmp_path / package / "migrations" / "0003.more.sql").write_text("-- depends: 0002.guard\nCREATE TABLE more ();")
     assert await database.migrate(url, package) == 1
@@ -101,16 +102,14 @@ async def test_a_process_killed_on_the_way_leaves_the_database_as_it_was(
     slow.write_text("-- depends: 0002.guard\nCREATE TABLE slow (id int);\nSELECT pg_sleep(60);")
     code = f"import asyncio, sys; sys.path.insert(0, {str(tmp_path)!r})\n"
     code += f"from cardroom.chassis import database; asyncio.run(database.migrate({url!r}, {package!r}))"
-    process = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
     conn = await asyncpg.connect(url)
     sleeping = (
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%pg_sleep(60)%'"
     )
-    async with asyncio.timeout(30):
+    # It is killed when this block ends.
+    async with running(sys.executable, "-c", code), asyncio.timeout(30):
         while await conn.fetchval(sleeping) < 2:  # noqa: ASYNC110 - the other process; this query counts itself
             await asyncio.sleep(0.05)
-    process.kill()
-    await process.wait()
     await conn.execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE datname = current_database() AND pid <> pg_backend_pid()"

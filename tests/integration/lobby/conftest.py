@@ -6,6 +6,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -156,10 +157,13 @@ async def start(url: str, amqp_url: str, neighbours: Neighbours, **changes: Any)
     )
     verifier = TokenVerifier(settings, keys=KeySet([KEY]))
     app = await build(settings, channels=Channels(settings, token=lambda: "lobby"), verifier=verifier)
-    await app.start()
-    await until(app_is_ready(app), 60)
-    server = next(part for part in app._parts if isinstance(part, GrpcServer))
-    pool = await asyncpg.create_pool(url, min_size=1, max_size=4)
+    async with AsyncExitStack() as until_started:
+        until_started.push_async_callback(app.stop)
+        await app.start()
+        await until(app_is_ready(app), 60)
+        server = next(part for part in app._parts if isinstance(part, GrpcServer))
+        pool = await asyncpg.create_pool(url, min_size=1, max_size=4)
+        until_started.pop_all()
     return Lobby(app, grpc.aio.insecure_channel(f"127.0.0.1:{server.port}"), pool, neighbours)
 
 

@@ -44,10 +44,12 @@ async def publish_left(bus: EventBus, table_id: str, player_id: str, version: in
 async def bus(amqp_url: str) -> Any:
     """The tables' way to the broker."""
     made = EventBus(amqp_url, "table")
-    await made.start()
-    await made.wait_connected()
-    yield made
-    await made.stop()
+    try:
+        await made.start()
+        await made.wait_connected()
+        yield made
+    finally:
+        await made.stop()
 
 
 async def test_10_3_between_hands_the_player_leaves_at_once_with_the_chips(lobby: Lobby, table_id: str) -> None:

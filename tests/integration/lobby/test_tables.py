@@ -147,10 +147,12 @@ async def test_a_page_token_of_somebody_else_is_refused(lobby: Lobby, page: str)
 async def bus(amqp_url: str) -> Any:
     """The tables' way to the broker."""
     made = EventBus(amqp_url, "table")
-    await made.start()
-    await made.wait_connected()
-    yield made
-    await made.stop()
+    try:
+        await made.start()
+        await made.wait_connected()
+        yield made
+    finally:
+        await made.stop()
 
 
 def played(table_id: str, number: int, pot: int, seconds_ago: int, *, is_void: bool = False) -> Message:

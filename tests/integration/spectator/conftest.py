@@ -117,10 +117,12 @@ async def table_bus(amqp_url: str) -> AsyncIterator[EventBus]:
     """The connection that the table service would publish on."""
     bus = EventBus(amqp_url, "table")
     bus.ensure_queue(QUEUE, BINDINGS)
-    await bus.start()
-    await asyncio.wait_for(bus.wait_connected(), 30)
-    yield bus
-    await bus.stop()
+    try:
+        await bus.start()
+        await asyncio.wait_for(bus.wait_connected(), 30)
+        yield bus
+    finally:
+        await bus.stop()
 
 
 @pytest.fixture
@@ -156,9 +158,9 @@ async def start_spectator(
         ports = {"grpc_port": free_port(), "ops_port": free_port()}
         settings = SpectatorSettings(**{**shared, **ports, "poll_ms": 20, **changes})
         app = await build(settings)
-        await app.start()
         channel = grpc.aio.insecure_channel(f"127.0.0.1:{settings.grpc_port}")
         running.append((app, channel))
+        await app.start()
         stub: Any = spectator_pb2_grpc.SpectatorServiceStub(channel)
         return Spectator(app, settings, stub, spectator_issuer)
 
