@@ -456,7 +456,7 @@ def a_service_with_a_wrong_secret(room: Room) -> tuple[Caller, Call]:
     return room.door.nobody(), Call.of(f"{IDENTITY}/IssueServiceToken", request)
 
 
-def test_every_kind_that_the_issue_names_is_among_them() -> None:
+def test_each_wrong_seat_buy_in_turn_and_amount_is_among_them_once() -> None:
     named = {"TABLE_UNKNOWN", "TABLE_FULL", "SEAT_TAKEN", "BUY_IN_OUT_OF_RANGE", "TOO_FEW_CHIPS", "ALREADY_SEATED"}
     named |= {"NOT_YOUR_TURN", "LATE_TURN", "ILLEGAL_AMOUNT", "NOT_SEATED"}
     assert named <= {case.reason for case in CASES}

@@ -1,4 +1,4 @@
-"""What a player may do: see their chips, refill, read their statement. Issue: the sign-up grant, the refill."""
+"""What a player may do: see their chips, refill, read their statement; the sign-up grant."""
 
 from __future__ import annotations
 

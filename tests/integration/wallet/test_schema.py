@@ -1,4 +1,4 @@
-"""The database itself refuses what must never be, whoever writes SQL (issue: currencies never mix, design §4)."""
+"""The database itself refuses what must never be, whoever writes SQL (1.2, design §4)."""
 
 from __future__ import annotations
 
