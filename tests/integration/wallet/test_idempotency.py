@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from copy import deepcopy
 from typing import Any
 
 import grpc
@@ -13,6 +14,7 @@ from cardroom.wallet.api import replies
 from cardroom.wallet.domain.commands import PostHold
 from cardroom.wallet.posting import Poster, Request
 from cardroom.wallet.store import statements as st
+from tests.integration.wallet import running
 from tests.integration.wallet.killing import KillingPool, named
 from tests.integration.wallet.running import Wallet, new_id, refusal
 
@@ -105,6 +107,40 @@ async def test_a_validation_failure_is_not_remembered(wallet: Wallet, player_id:
         await refusal(wallet.call("PlaceHold", hold(player_id, request_id=key, amount=-1)))
     ).reason == "AMOUNT_INVALID"
     assert (await wallet.call("PlaceHold", hold(player_id, request_id=key))).hold.amount == 100
+
+
+def spending(house: str) -> list[Any]:
+    """A request of each kind that has limits, for 300 chips."""
+    step = pb.TransferInstruction(debit_account=house, credit_account=f"player/{new_id()}/play", amount=300)
+    league = {"game_id": new_id(), "player_ids": [new_id()], "starting_stack": 300}
+    return [
+        pb.PlaceHoldRequest(request_id=new_id(), account=house, amount=300),
+        pb.CreateTransferRequest(request_id=new_id(), instruction=step),
+        pb.CreateLinkedTransfersRequest(request_id=new_id(), instructions=[step]),
+        pb.GrantRequest(request_id=new_id(), account=house, amount=300, reason="test"),
+        pb.OpenLeagueAccountsRequest(request_id=new_id(), **league),
+    ]
+
+
+@pytest.mark.parametrize("limit", ["call", "day"])
+async def test_a_repeat_gets_its_first_answer_whatever_the_limits_are_by_then(
+    wallet: Wallet, house: str, amqp_url: str, limit: str
+) -> None:
+    await wallet.grant(house, 900)
+    requests = {type(it).__name__.removesuffix("Request"): it for it in spending(house)}
+    firsts = {method: await raw(wallet, method, it) for method, it in requests.items()}
+    lowered = {f"{purpose}_{limit}_max": 299 for purpose in ("hold", "transfer", "grant")}
+    later = await running.start(wallet.settings.database_url, amqp_url, **lowered)
+    try:
+        for method, request in requests.items():
+            assert await raw(later, method, request) == firsts[method], method
+            new, other = deepcopy(request), deepcopy(requests["Grant" if method == "PlaceHold" else "PlaceHold"])
+            other.request_id, new.request_id = request.request_id, new_id()
+            reused = later.call("Grant" if method == "PlaceHold" else "PlaceHold", other)
+            assert (await refusal(reused)).reason == "KEY_REUSED"
+            assert (await refusal(later.call(method, new))).reason == f"{limit.upper()}_LIMIT_EXCEEDED"
+    finally:
+        await running.stop(later)
 
 
 async def test_a_request_is_found_by_its_id(wallet: Wallet, player_id: str) -> None:

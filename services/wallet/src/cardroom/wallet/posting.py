@@ -271,6 +271,11 @@ def _spend(books: Books, command: Command) -> None:
     spending = command.spending
     if spending is None:
         return
+    if spending.amount > spending.call_limit:
+        text = f"one call may {spending.purpose} at most {spending.call_limit} chips, not {spending.amount}"
+        raise Refused("CALL_LIMIT_EXCEEDED", text, purpose=spending.purpose, limit=spending.call_limit)
+    if not spending.day_limit:
+        return
     used = books.allowances[command.actor, spending.purpose]
     if used + spending.amount > spending.day_limit:
         text = (
@@ -281,7 +286,7 @@ def _spend(books: Books, command: Command) -> None:
 
 
 def _count(books: Books, command: Command) -> None:
-    if command.spending is not None:
+    if command.spending is not None and command.spending.day_limit:
         books.allowances[command.actor, command.spending.purpose] += command.spending.amount
 
 

@@ -44,10 +44,11 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """How much of a day's allowance a command uses."""
+    """How much a command moves for a purpose, and the limits of its actor; a `day_limit` of 0 is none."""
 
     purpose: str
     amount: int
+    call_limit: int
     day_limit: int
 
 

@@ -131,7 +131,7 @@ def _hold(row: Any, account: str) -> Hold:
 
 
 async def _lock_allowances(connection: Connection, commands: Sequence[Command]) -> dict[tuple[str, str], int]:
-    wanted = sorted({(it.actor, it.spending.purpose) for it in commands if it.spending is not None})
+    wanted = sorted({(it.actor, it.spending.purpose) for it in commands if it.spending and it.spending.day_limit})
     if not wanted:
         return {}
     columns = [key[0] for key in wanted], [key[1] for key in wanted]
