@@ -112,13 +112,14 @@ async def test_a_validation_failure_is_not_remembered(wallet: Wallet, player_id:
 def spending(house: str) -> list[Any]:
     """A request of each kind that has limits, for 300 chips."""
     step = pb.TransferInstruction(debit_account=house, credit_account=f"player/{new_id()}/play", amount=300)
-    league = {"game_id": new_id(), "player_ids": [new_id()], "starting_stack": 300}
+    league = pb.OpenLeagueAccountsRequest(game_id=new_id(), player_ids=[new_id()], starting_stack=300)
+    league.request_id = new_id()
     return [
         pb.PlaceHoldRequest(request_id=new_id(), account=house, amount=300),
         pb.CreateTransferRequest(request_id=new_id(), instruction=step),
         pb.CreateLinkedTransfersRequest(request_id=new_id(), instructions=[step]),
         pb.GrantRequest(request_id=new_id(), account=house, amount=300, reason="test"),
-        pb.OpenLeagueAccountsRequest(request_id=new_id(), **league),
+        league,
     ]
 
 

@@ -37,10 +37,14 @@ async def test_a_hold_for_a_new_player_finds_the_sign_up_grant(wallet: Wallet, p
     assert (placed.balance.posted, placed.balance.held, placed.balance.available) == (10_000, 4_000, 6_000)
 
 
-async def test_a_hold_too_large_for_a_new_player_still_leaves_the_grant(wallet: Wallet, player_id: str) -> None:
+async def test_a_hold_too_large_for_a_new_player_opens_nothing_and_costs_them_nothing(
+    wallet: Wallet, player_id: str
+) -> None:
     error = await refusal(wallet.place(f"player/{player_id}/play", 10_001))
     assert (error.reason, error.metadata["available"]) == ("INSUFFICIENT_CHIPS", "10000")
-    assert await wallet.available(f"player/{player_id}/play") == 10_000
+    assert (await refusal(wallet.available(f"player/{player_id}/play"))).reason == "ACCOUNT_NOT_FOUND"
+    reply = await wallet.player(player_id, "GetBalance", wallet_pb2.GetBalanceRequest())
+    assert (reply.balance.posted, reply.balance.version) == (10_000, 1)
 
 
 async def test_chips_at_tables_are_shown(wallet: Wallet, player_id: str, table_id: str) -> None:

@@ -272,6 +272,89 @@ async def test_a_closed_game_moves_no_more_chips(wallet: Wallet) -> None:
     assert (shown.balance.posted, shown.balance.closed) == (500, True)
 
 
+async def names_of_accounts(wallet: Wallet) -> set[str]:
+    """Every account that there is."""
+    return {row[0] for row in await wallet.pool.fetch("select name from accounts")}
+
+
+async def test_4_2_a_refused_opening_leaves_a_closed_game_closed(wallet: Wallet) -> None:
+    league = League(wallet)
+    await league.open()
+    await league.close()
+    before = await names_of_accounts(wallet)
+    assert (await refusal(league.open(new_id(), new_id()))).reason == "ACCOUNT_CLOSED"
+    assert await names_of_accounts(wallet) == before
+    assert (await league.close()).closed_accounts == 0
+
+
+def refused_openings(house: str, player: str, table: str, hold_id: str) -> dict[str, tuple[Any, str]]:
+    """Requests that would open accounts and are refused."""
+    account, escrow = f"player/{player}/play", f"escrow/{table}/{player}"
+    in_game, much = f"player/{player}/league/{table}", 10**10
+    hold = pb.PlaceHoldRequest(request_id=new_id(), account=account, amount=10_001)
+    prize = pb.CreateTransferRequest(request_id=new_id(), instruction=step(house, account, 5_000))
+    to_escrow = pb.CreateTransferRequest(request_id=new_id(), instruction=step(account, escrow, 10_001))
+    steps = [step(house, account, 1), step(account, escrow, 100_000)]
+    linked = pb.CreateLinkedTransfersRequest(request_id=new_id(), instructions=steps)
+    grant = pb.GrantRequest(request_id=new_id(), account=account, amount=much, reason="test")
+    league = pb.OpenLeagueAccountsRequest(
+        request_id=new_id(), game_id=table, player_ids=[player], starting_stack=10**10
+    )
+    posting = pb.PostHoldRequest(request_id=new_id(), hold_id=hold_id, to_account=escrow)
+    adjusting = pb.AdjustRequest(request_id=new_id(), account=in_game, amount=5, reason="test")
+    reused = pb.OpenHouseAccountRequest(request_id=house, account=house.replace("/play", "-c/play"))
+    return {
+        "hold": (hold, "INSUFFICIENT_CHIPS"),
+        "prize": (prize, "INSUFFICIENT_CHIPS"),
+        "to escrow": (to_escrow, "INSUFFICIENT_CHIPS"),
+        "linked": (linked, "INSUFFICIENT_CHIPS"),
+        "grant": (grant, "CALL_LIMIT_EXCEEDED"),
+        "league": (league, "CALL_LIMIT_EXCEEDED"),
+        "posting": (posting, "HOLD_NOT_PENDING"),
+        "adjusting": (adjusting, "ACCOUNT_NOT_FOUND"),
+        "reused": (reused, "KEY_REUSED"),
+    }
+
+
+async def test_4_2_a_refusal_leaves_no_account(
+    wallet: Wallet, pair: tuple[str, str], player_id: str, table_id: str
+) -> None:
+    house = pair[0]
+    await wallet.call("OpenHouseAccount", pb.OpenHouseAccountRequest(request_id=house, account=house))
+    hold_id = (await wallet.place(house, 10)).hold.hold_id
+    await wallet.call("VoidHold", pb.VoidHoldRequest(request_id=new_id(), hold_id=hold_id))
+    before = await names_of_accounts(wallet)
+    for what, (request, reason) in refused_openings(house, player_id, table_id, hold_id).items():
+        method = type(request).__name__.removesuffix("Request")
+        scopes = (*running.EVERYTHING, "wallet.adjust")
+        for _ in range(2):
+            assert (await refusal(wallet.call(method, request, "service:lobby", *scopes))).reason == reason, what
+            assert await names_of_accounts(wallet) == before, what
+
+
+async def test_who_is_refused_beside_others_takes_no_account_from_them(wallet: Wallet, player_id: str) -> None:
+    account, play = f"player/{player_id}/play", pb.GetAccountRequest(account=f"player/{player_id}/play")
+    calls = [wallet.place(account, amount) for amount in (10_001, 100, 10_001, 200)]
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    assert [isinstance(it, Exception) for it in answers] == [True, False, True, False]
+    balance = (await wallet.call("GetAccount", play)).balance
+    assert (balance.posted, balance.held, balance.version) == (10_000, 300, 3)
+
+
+async def test_many_who_open_the_same_accounts_at_once_through_two_replicas_open_them_once(
+    wallet: Wallet, amqp_url: str, table_id: str
+) -> None:
+    players = [new_id() for _ in range(12)]
+    other = await running.start(wallet.settings.database_url, amqp_url, lanes=3)
+    try:
+        calls = [it.place(f"player/{player}/play", 1) for player in players for it in (wallet, other)]
+        await asyncio.gather(*calls)
+        assert {await wallet.available(f"player/{player}/play") for player in players} == {9_998}
+    finally:
+        await running.stop(other)
+    assert (await wallet.audit()).passed
+
+
 async def test_a_game_with_chips_held_or_at_a_table_does_not_close(wallet: Wallet) -> None:
     league = League(wallet)
     await league.open()

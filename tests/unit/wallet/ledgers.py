@@ -38,14 +38,10 @@ class Ledger:
         for account in self.books.accounts.values():
             known.league_accounts.setdefault(account.currency, []).append(account.name.text)
         command.resolve(known)
-        for name, currency in command.may_open():
-            self.open(name, currency)
-        self.open(names.grants_account(names.PLAY))
         self.books.expire_due_holds()
-        for name in command.account_names():
-            self.books.sign_up(name)
         mark = self.books.mark()
         try:
+            command.begin(self.books)
             return command.apply(self.books)
         except Refused:
             self.books.roll_back(mark)

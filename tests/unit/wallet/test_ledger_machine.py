@@ -38,20 +38,26 @@ class LedgerMachine(RuleBasedStateMachine):
         self.pending: dict[int, tuple[str, int, Any]] = {}
         self.last_refill: dict[str, Any] = {}
         self.hand = 0
+        self.touched: list[str] = []
         self.ledger.do(OpenHouse("test", HOUSE))
 
     def do(self, command: Command) -> bool:
-        """Apply; say whether it was accepted."""
+        """Apply; say whether it was accepted. A refusal opens no account."""
+        touched, self.touched = self.touched, []
         try:
             self.ledger.do(command)
         except Refused:
+            for name in touched:
+                del self.has[name]
             return False
         return True
 
     def touch(self, player: str) -> str:
         """The player's account, with the sign-up grant that its first touch brings."""
         name = names.player_account(player)
-        self.has.setdefault(name, 10_000)
+        if name not in self.has:
+            self.has[name] = 10_000
+            self.touched.append(name)
         return name
 
     def free(self, name: str) -> int:

@@ -15,6 +15,7 @@ import asyncpg
 
 from cardroom.chassis import logs
 from cardroom.wallet import measures
+from cardroom.wallet.domain import names
 from cardroom.wallet.domain.books import TransferKind
 from cardroom.wallet.domain.commands import Command, Known, Outcome
 from cardroom.wallet.errors import DatabaseAway, PostingFailed, Refused
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from cardroom.wallet.domain.books import Books, Transfer
 
 TRIES_MAX: Final = 8
-OPENINGS_MAX: Final = 4
 FIRST_BACKOFF_SECONDS: Final = 0.005
 KNOWN_MAX: Final = 50_000
 
@@ -175,18 +175,7 @@ class Poster:
             await batch.look_up(connection, commands, known)
             for command in commands:
                 command.resolve(known)
-            opened: set[str] = set()
-            for _ in range(OPENINGS_MAX):
-                async with connection.transaction():
-                    loaded = await batch.load(connection, commands, keys, opened)
-                    if not loaded.missing:
-                        decided = decide(loaded, requests)
-                        await batch.write(connection, loaded.books, decided.remember)
-                        break
-                await batch.open_accounts(connection, loaded.missing)
-                opened.update(loaded.missing)
-            else:
-                raise PostingFailed("accounts that were opened did not stay open")
+            loaded, decided = await _write_down(connection, requests, keys)
         self._learn(loaded.books, len(requests))
         return decided.answers
 
@@ -214,6 +203,27 @@ class Decided:
     remember: list[Remembered] = field(default_factory=list)
 
 
+async def _write_down(
+    connection: batch.Connection, requests: Sequence[Request], keys: Sequence[batch.Key]
+) -> tuple[Loaded, Decided]:
+    commands = [it.command for it in requests]
+    async with connection.transaction():
+        loaded = await batch.load(connection, commands, keys)
+        if not loaded.lacks_grants:
+            return loaded, await _decide_and_write(connection, loaded, requests)
+    # Somebody is new, which is known only now: in a new transaction the account that grants come from is locked in its
+    # order among the others. Locks taken out of order could wait in a ring.
+    async with connection.transaction():
+        loaded = await batch.load(connection, commands, keys, (names.grants_account(names.PLAY),))
+        return loaded, await _decide_and_write(connection, loaded, requests)
+
+
+async def _decide_and_write(connection: batch.Connection, loaded: Loaded, requests: Sequence[Request]) -> Decided:
+    decided = decide(loaded, requests)
+    await batch.write(connection, loaded.books, decided.remember)
+    return decided
+
+
 def decide(loaded: Loaded, requests: Sequence[Request]) -> Decided:
     """Decide every request on the books, in order; repeats get their first answer."""
     decided = Decided()
@@ -234,10 +244,9 @@ def decide(loaded: Loaded, requests: Sequence[Request]) -> Decided:
 
 def _decide_one(books: Books, request: Request) -> tuple[bytes | Refused, Remembered | None]:
     command = request.command
-    for name in command.account_names():
-        books.sign_up(name)
     mark = books.mark()
     try:
+        command.begin(books)
         _spend(books, command)
         outcome = command.apply(books)
     except Refused as refused:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from cardroom.wallet.domain import names
 from cardroom.wallet.domain.names import AccountName, Kind
 from cardroom.wallet.errors import Refused
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
 TRANSFERS_PER_POSTING: Final = 100_000
 SIGN_UP_GRANT: Final = 10_000
+NEVER_CHANGED: Final = datetime(2000, 1, 1, tzinfo=UTC)
 WALLET_ACTOR: Final = "service:wallet"
 
 
@@ -45,7 +44,7 @@ class HoldState(IntEnum):
 
 @dataclass(slots=True)
 class Account:
-    """An account, locked, as of the last entry written."""
+    """An account, locked, as of the last entry written. The store numbers one that is new when it writes it."""
 
     id: int
     name: AccountName
@@ -81,7 +80,6 @@ class Hold:
 class Entry:
     """One new line of an account's history."""
 
-    account_id: int
     account: str
     version: int
     amount: int
@@ -137,17 +135,24 @@ class Books:
         self.posting_id = posting_id
         self.now = now
         self.accounts: dict[str, Account] = {}
+        self.opened: list[Account] = []
         self.holds: dict[int, Hold] = {}
         self.transfers: list[Transfer] = []
         self.placed: list[Hold] = []
         self.ended: list[Hold] = []
-        self.refills: list[tuple[int, datetime]] = []
+        self.refills: list[tuple[Account, datetime]] = []
         self.closing: list[Account] = []
         self.allowances: dict[tuple[str, str], int] = {}
         self.last_refills: dict[str, datetime] = {}
         self.at_tables: dict[str, int] = {}
         self.settled: dict[str, int] = {}
         self._undo: list[tuple[Account, int, int, int, datetime]] = []
+
+    def open(self, name: str, currency: str) -> None:
+        """Open an account, empty, where there is none. A refusal closes it again before anyone has seen it."""
+        if name not in self.accounts:
+            self.accounts[name] = Account(0, names.parse(name), currency, 0, 0, 0, NEVER_CHANGED)
+            self.opened.append(self.accounts[name])
 
     def account(self, name: str) -> Account:
         """Return a loaded account. Raises Refused ACCOUNT_NOT_FOUND."""
@@ -168,11 +173,12 @@ class Books:
     def mark(self) -> tuple[int, ...]:
         """Return where the books stand, for `roll_back`."""
         self._undo.clear()
-        return len(self.transfers), len(self.placed), len(self.ended), len(self.refills), len(self.closing)
+        written = (self.transfers, self.placed, self.ended, self.refills, self.closing, self.opened)
+        return tuple(len(it) for it in written)
 
     def roll_back(self, mark: tuple[int, ...]) -> None:
         """Undo everything since the mark."""
-        transfers, placed, ended, refills, closing = mark
+        transfers, placed, ended, refills, closing, opened = mark
         for account, posted, held, version, changed_at in reversed(self._undo):
             account.posted, account.held, account.version, account.changed_at = posted, held, version, changed_at
         self._undo.clear()
@@ -182,8 +188,10 @@ class Books:
             del self.holds[hold.id]
         for account in self.closing[closing:]:
             account.closed = False
+        for account in self.opened[opened:]:
+            del self.accounts[account.name.text]
         del self.transfers[transfers:], self.placed[placed:], self.ended[ended:]
-        del self.refills[refills:], self.closing[closing:]
+        del self.refills[refills:], self.closing[closing:], self.opened[opened:]
 
     def write(
         self, kind: TransferKind, legs: list[Leg], reason: str, actor: str, hold_id: int | None = None
@@ -215,7 +223,6 @@ class Books:
         account.version += 1
         account.changed_at = at
         return Entry(
-            account.id,
             account.name.text,
             account.version,
             leg.amount,
@@ -230,6 +237,7 @@ class Books:
         account = self.accounts.get(name)
         if account is None or not is_new_player(account):
             return
+        self.open(names.grants_account(names.PLAY), names.PLAY)
         grants = self.account(names.grants_account(names.PLAY))
         legs = [Leg(grants, -SIGN_UP_GRANT), Leg(account, SIGN_UP_GRANT)]
         self.write(TransferKind.SIGN_UP, legs, "sign-up grant", WALLET_ACTOR)

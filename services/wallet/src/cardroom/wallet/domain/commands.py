@@ -63,6 +63,13 @@ class Command(ABC):
     def account_names(self) -> Iterable[str]:
         """Return the accounts it reads or writes; they will be locked."""
 
+    def begin(self, books: Books) -> None:
+        """Open the accounts that it opens; whoever is new gets the sign-up grant. The caller rolls back a refusal."""
+        for name, currency in self.may_open():
+            books.open(name, currency)
+        for name in self.account_names():
+            books.sign_up(name)
+
     @abstractmethod
     def apply(self, books: Books) -> Outcome:
         """Decide and write. Raises Refused; the caller rolls back."""

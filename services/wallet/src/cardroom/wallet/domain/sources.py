@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class OpenPlayer(Command):
-    """A player's first touch: their Play Chips account, with the sign-up grant. Loading the account does the work."""
+    """A player's first touch: their Play Chips account, with the sign-up grant. Beginning does the work."""
 
     player_id: str
 
@@ -59,7 +59,7 @@ class Refill(Command):
         grants = books.account(names.grants_account(names.PLAY))
         legs = [Leg(grants, total - REFILL_TO), Leg(account, REFILL_TO - total)]
         transfer = books.write(TransferKind.REFILL, legs, f"refill to {REFILL_TO}", self.actor)
-        books.refills.append((account.id, transfer.at))
+        books.refills.append((account, transfer.at))
         books.last_refills[self.player_id] = transfer.at
         return Outcome([transfer], [books.balance(account.name.text)])
 
@@ -129,7 +129,7 @@ class OpenHouse(Command):
         return ((self.account, str(parse(self.account).currency)),)
 
     def apply(self, books: Books) -> Outcome:
-        """Show the account; loading it opened it."""
+        """Show the account; beginning opened it."""
         return Outcome([], [books.balance(self.account)])
 
 

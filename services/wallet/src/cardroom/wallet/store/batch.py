@@ -36,11 +36,14 @@ class Remembered:
 
 @dataclass(slots=True)
 class Loaded:
-    """The locked books and the requests that were answered before. `missing` are accounts to open first."""
+    """The locked books and the requests that were answered before.
+
+    With `lacks_grants` somebody may be new, and the account that the sign-up grant comes from is not locked.
+    """
 
     books: Books
     answered: dict[Key, Remembered] = field(default_factory=dict)
-    missing: dict[str, str] = field(default_factory=dict)
+    lacks_grants: bool = False
 
 
 async def look_up(connection: Connection, commands: Sequence[Command], known: Known) -> None:
@@ -62,18 +65,24 @@ async def look_up(connection: Connection, commands: Sequence[Command], known: Kn
         known.league_accounts = found
 
 
-async def open_accounts(connection: Connection, missing: dict[str, str]) -> None:
-    """Open empty accounts, each in its currency; one that is there already is left as it is."""
-    ordered = sorted(missing)
-    parsed = [names.parse(name) for name in ordered]
-    await connection.execute(
+async def _open_accounts(connection: Connection, opened: Sequence[Account]) -> None:
+    """Insert new accounts, after all locks and in the order of their names, and give them their ids.
+
+    Two batches that open the same one wait for each other in that order; the later one fails and is tried again.
+    """
+    ordered = sorted(opened, key=lambda it: it.name.text)
+    parsed = [it.name for it in ordered]
+    rows = await connection.fetch(
         statements.OPEN_ACCOUNTS,
-        ordered,
+        [it.text for it in parsed],
         [it.kind.value for it in parsed],
-        [missing[name] for name in ordered],
+        [it.currency for it in ordered],
         [it.player_id for it in parsed],
         [it.table_id for it in parsed],
     )
+    ids = {row[0]: row[1] for row in rows}
+    for account in ordered:
+        account.id = ids[account.name.text]
 
 
 async def open_books(
@@ -99,30 +108,25 @@ async def open_books(
 
 
 async def load(
-    connection: Connection, commands: Sequence[Command], keys: Sequence[Key], opened: Iterable[str] = ()
+    connection: Connection, commands: Sequence[Command], keys: Sequence[Key], also: Sequence[str] = ()
 ) -> Loaded:
-    """Lock and load what the commands need, and the accounts just opened for them.
-
-    With `missing` set, open those and load again in a new transaction: locks taken out of order could wait in a ring.
-    """
+    """Lock and load the accounts that the commands need, as far as there are any, and those named besides."""
     allowances = await _lock_allowances(connection, commands)
     wanted = dict.fromkeys(name for it in commands for name in it.account_names())
-    wanted.update(dict.fromkeys(opened))
+    wanted.update(dict.fromkeys(also))
     holds = [hold for it in commands if (hold := it.needs_hold()) is not None]
     loaded = await open_books(connection, wanted, keys, holds)
     loaded.books.allowances = allowances
-    loaded.missing = _missing(commands, loaded.books.accounts)
+    grants = names.grants_account(names.PLAY)
+    loaded.lacks_grants = grants not in wanted and _is_anyone_new(commands, loaded.books.accounts)
     await _load_facts(connection, commands, loaded.books)
     return loaded
 
 
-def _missing(commands: Sequence[Command], accounts: dict[str, Account]) -> dict[str, str]:
-    missing = {name: currency for it in commands for name, currency in it.may_open() if name not in accounts}
-    new_player = any(names.parse(name).player_id and currency == names.PLAY for name, currency in missing.items())
-    grants = names.grants_account(names.PLAY)
-    if grants not in accounts and (new_player or any(is_new_player(it) for it in accounts.values())):
-        missing[grants] = names.PLAY
-    return missing
+def _is_anyone_new(commands: Sequence[Command], accounts: dict[str, Account]) -> bool:
+    opened = (names.parse(name) for it in commands for name, _ in it.may_open() if name not in accounts)
+    is_opened = any(it.kind is names.Kind.PLAYER and it.currency == names.PLAY for it in opened)
+    return is_opened or any(is_new_player(it) for it in accounts.values())
 
 
 def _hold(row: Any, account: str) -> Hold:
@@ -157,6 +161,8 @@ async def _load_facts(connection: Connection, commands: Sequence[Command], books
 
 async def write(connection: Connection, books: Books, remember: Sequence[Remembered]) -> None:
     """Write everything that the books and the answered requests hold, in few statements, whatever the batch's size."""
+    if books.opened:
+        await _open_accounts(connection, books.opened)
     if books.placed:
         await _place_holds(connection, books)
     placed = {id(it) for it in books.placed}
@@ -168,7 +174,7 @@ async def write(connection: Connection, books: Books, remember: Sequence[Remembe
     if books.transfers or remember:
         await post(connection, books, remember)
     if books.refills:
-        refilled = [account for account, _ in books.refills], [at for _, at in books.refills]
+        refilled = [account.id for account, _ in books.refills], [at for _, at in books.refills]
         await connection.execute(statements.REMEMBER_REFILLS, *refilled)
     if books.closing:
         await connection.execute(statements.CLOSE_ACCOUNTS, [it.id for it in books.closing], books.now)
@@ -212,7 +218,7 @@ async def post(connection: Connection, books: Books, remember: Sequence[Remember
         [it.actor for it in moved],
         _literal([it.hold_id for it in moved]),
         _literal(times),
-        _literal([entry.account_id for _, _, entry, _ in lines]),
+        _literal([books.accounts[entry.account].id for _, _, entry, _ in lines]),
         _literal([entry.version for _, _, entry, _ in lines]),
         _literal([id_ for id_, _, _, _ in lines]),
         _literal([leg for _, leg, _, _ in lines]),

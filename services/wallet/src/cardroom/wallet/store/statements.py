@@ -15,7 +15,7 @@ LEAGUE_ACCOUNTS: Final = "select currency, name from accounts where currency = a
 OPEN_ACCOUNTS: Final = """
 insert into accounts (name, kind, currency, player_id, table_id)
 select * from unnest($1::text[], $2::text[], $3::text[], $4::uuid[], $5::uuid[])
-on conflict (name) do nothing
+returning name, id
 """
 
 OPEN_ALLOWANCES: Final = """
