@@ -207,3 +207,24 @@ async def test_too_many_requests_are_told_so(
         statuses = await asyncio.gather(*(ask() for _ in range(20)))
     assert 429 in statuses
     assert len(clean_services.calls) == statuses.count(200)
+
+
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        ('{"turn": {"hand_number": 1}', "Unexpected end of string"),
+        ('{"turn": {"hand_number": "many"}}', "turn.hand_number"),
+        ('{"turn": "20%"}', "20%"),
+        ("[1]", "must be a message"),
+        ("kind=fold", "kind=fold"),
+    ],
+)
+async def test_broken_json_is_told_what_would_be_right_and_what_is_wrong(
+    http: aiohttp.ClientSession, bearer: dict[str, str], clean_services: FakeServices, body: str, wrong: str
+) -> None:
+    async with http.post("/v1/tables/t1/actions", headers=bearer, data=body) as answer:
+        assert (answer.status, await reason(answer)) == (400, "MALFORMED_MESSAGE")
+        told = (await answer.json())["message"]
+    assert told.startswith("the request cannot be read: send one JSON object")
+    assert wrong in told.partition("what is wrong with this one: ")[2]
+    assert clean_services.calls == []

@@ -176,7 +176,7 @@ def errors_page() -> str:
     rows += ["", _EDGE_INTRO]
     for reply in replies():
         # The transcoder's own words are not known before.
-        meaning = "what is wrong with the JSON or the query, and where" if "%" in reply.message else reply.message
+        meaning = reply.message.replace("%LOCAL_REPLY_BODY%", "…")
         rows.append(f"| `{reply.reason}` | {reply.code.name} | {reply.http_status} | {meaning} |")
     return _ERRORS_INTRO + "\n" + "\n".join(rows) + "\n"
 

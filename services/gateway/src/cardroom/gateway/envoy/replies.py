@@ -47,8 +47,9 @@ _REPLIES: Final = (
         "MALFORMED_MESSAGE",
         _CODE.INVALID_ARGUMENT,
         400,
-        # The transcoder's own words: which field, or where the JSON breaks off.
-        "%LOCAL_REPLY_BODY%",
+        # At the end the transcoder's own words: which field, or where the JSON breaks off.
+        "the request cannot be read: send one JSON object, and query parameters, with the fields and types that the"
+        " protos have; what is wrong with this one: %LOCAL_REPLY_BODY%",
         "response.code_details.contains('grpc_json_transcode_failure')",
     ),
     Reply(
