@@ -16,7 +16,7 @@ import aiohttp
 import pytest
 
 SERVICE = """
-    import asyncio, pathlib
+    import asyncio, pathlib, time
     from typing import ClassVar
     from cardroom.chassis import database
     from cardroom.chassis.service import App, run
@@ -26,6 +26,7 @@ SERVICE = """
         service: ClassVar[str] = "demo"
         grpc_port: int = 0
         hang_seconds: float = 0
+        frozen_seconds: float = 0
         break_start: bool = False
         start_seconds: float = 0
         ready_file: str = "/"
@@ -47,6 +48,7 @@ SERVICE = """
             print("stop", self.name, flush=True)
             if self.name == "second":
                 await asyncio.sleep(self.settings.hang_seconds)
+                time.sleep(self.settings.frozen_seconds)
 
     class Second(Part):
         pass
@@ -180,12 +182,20 @@ async def test_the_ops_port_tells_life_readiness_and_metrics(
 
 
 async def test_a_part_that_hangs_does_not_keep_the_process(launch: Callable[..., Awaitable[Process]]) -> None:
-    process = await launch(hang_seconds=60, stop_seconds=0.5)
+    process = await launch(hang_seconds=60, stop_seconds=0.5, linger_seconds=0.1)
     await process.until('"event": "started"')
     process.process.send_signal(signal.SIGTERM)
     assert await process.ended() == 0
     assert "stop first" in process.said, "those after it are stopped all the same"
     assert any("did not stop in time" in line for line in process.lines)
+
+
+async def test_a_stop_that_even_the_loop_hangs_in_is_cut_off(launch: Callable[..., Awaitable[Process]]) -> None:
+    process = await launch(frozen_seconds=60, stop_seconds=0.5, linger_seconds=0.1)
+    await process.until('"event": "started"')
+    process.process.send_signal(signal.SIGTERM)
+    assert await process.ended() == 1
+    assert any("cut off" in line for line in process.lines)
 
 
 async def test_a_second_signal_exits_at_once(launch: Callable[..., Awaitable[Process]]) -> None:

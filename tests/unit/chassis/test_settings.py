@@ -8,6 +8,7 @@ import pytest
 from pydantic import Field, model_validator
 
 from cardroom.chassis.errors import SettingsError
+from cardroom.chassis.service import LAST_SECONDS
 from cardroom.chassis.setting_kinds import Addresses, Json, misfit
 from cardroom.chassis.settings import ServiceSettings, load, read, secret
 
@@ -209,3 +210,14 @@ def test_variables_of_other_services_tools_and_kubernetes_are_none_of_a_services
         monkeypatch.setenv(f"{service}_PORT", "tcp://10.0.0.1:7900")
         monkeypatch.setenv(f"{service}_PORT_7900_TCP_ADDR", "10.0.0.1")
     assert read(CroupierSettings).tables_max == 9
+
+
+def test_no_stop_may_take_longer_than_the_10_seconds_that_are_promised(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read(CroupierSettings).stop_seconds + LAST_SECONDS == 10
+    assert refusal(monkeypatch, stop_seconds="9.6").startswith("CARDROOM_LISTING_STOP_SECONDS is '9.6': ")
+    assert refusal(monkeypatch, stop_seconds="9.5", linger_seconds="3.1").startswith("CARDROOM_LISTING_LINGER_SECONDS")
+
+
+def test_who_lingers_leaves_half_of_the_stop_to_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = refusal(monkeypatch, stop_seconds="2", linger_seconds="1.2")
+    assert told.startswith("CARDROOM_LISTING_LINGER_SECONDS is 1.2: at most 1, half of stop_seconds")

@@ -1,4 +1,4 @@
-"""Runs a service: settings, logs, traces, ops port, its parts in order; and a stop that takes ten seconds at most."""
+"""Runs a service: settings, logs, traces, ops port, parts in order; a stop of ten seconds at most, whatever hangs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import inspect
 import os
 import signal
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
@@ -27,6 +28,8 @@ S = TypeVar("S", bound="ServiceSettings")
 P = TypeVar("P", bound="Part")
 
 START_SWITCH_SECONDS = 0.0002
+LAST_SECONDS = 0.5
+"""What the end of a process may take after its parts have stopped: the ops port, the last spans, threads."""
 GC_THRESHOLD = 20_000
 """Objects made and not freed before the youngest are looked through for cycles."""
 
@@ -165,7 +168,7 @@ def run(build: Callable[[S], App | Awaitable[App]], settings_class: type[S]) -> 
     """Run a service until SIGTERM or SIGINT, then exit: 0 after a stop, 1 when it could not start, 2 for settings.
 
     `build` makes the App, with all its parts, from the settings; it may be async, to open a pool or migrate. A second
-    signal exits at once.
+    signal exits at once. A stop that `stop_seconds` are not enough for is cut off (1): nothing is lost by it.
     """
     settings = load(settings_class)
     logs.setup(settings.service, settings.log_level, instance=settings.advertise_address)
@@ -179,7 +182,7 @@ def run(build: Callable[[S], App | Awaitable[App]], settings_class: type[S]) -> 
 
 
 async def _main(build: Callable[[S], App | Awaitable[App]], settings: S) -> int:
-    stop = _signals()
+    stop = _signals(settings)
     starting = asyncio.create_task(_build_and_start(build, settings))
     waiting = asyncio.create_task(stop.wait())
     await asyncio.wait({starting, waiting}, return_when=asyncio.FIRST_COMPLETED)
@@ -240,13 +243,23 @@ async def _started(build: Callable[[S], App | Awaitable[App]], settings: S) -> A
     return app
 
 
-def _signals() -> asyncio.Event:
+def _cut_off() -> None:
+    log.error("the stop took too long; it is cut off")
+    sys.stdout.flush()
+    os._exit(1)
+
+
+def _signals(settings: ServiceSettings) -> asyncio.Event:
     stop = asyncio.Event()
 
     def asked() -> None:
         if stop.is_set():
             os._exit(130)
         stop.set()
+        # A thread: what hangs may be the loop itself, a collector that takes no spans, or another thread.
+        last = threading.Timer(settings.stop_seconds + LAST_SECONDS, _cut_off)
+        last.daemon = True
+        last.start()
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -10,16 +10,19 @@ import os
 import sys
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from cardroom.chassis.errors import SettingsError
-from cardroom.chassis.setting_kinds import Address, AmqpUrl, DatabaseUrl, HttpUrl
+from cardroom.chassis.setting_kinds import Address, AmqpUrl, DatabaseUrl, HttpUrl, misfit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+STOP_SECONDS_MAX: Final = 9.5
+"""Whoever is told to stop is gone within 10 s: what is left after its parts have stopped takes the rest."""
 
 S = TypeVar("S", bound=BaseSettings)
 
@@ -81,16 +84,28 @@ class ServiceSettings(BaseSettings):
     linger_seconds: float = Field(
         default=1.5,
         ge=0,
-        le=30,
+        le=3,
         description="How long a service that was told to stop goes on serving: until the edge has noticed.",
     )
-    stop_seconds: float = Field(default=10, gt=0, le=60, description="Longest time a stop may take.")
+    stop_seconds: float = Field(
+        default=STOP_SECONDS_MAX,
+        gt=0,
+        le=STOP_SECONDS_MAX,
+        description="Longest time that a service's parts take to stop, lingering included. It ends 0.5 s later.",
+    )
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         """Give each service its own prefix, so that nobody has to repeat it."""
         super().__pydantic_init_subclass__(**kwargs)
         cls.model_config["env_prefix"] = cls.env_prefix()
+
+    @model_validator(mode="after")
+    def _stops_after_lingering(self) -> Self:
+        if self.linger_seconds > self.stop_seconds / 2:
+            allowed = f"at most {self.stop_seconds / 2:g}, half of stop_seconds: its parts need the other half to stop"
+            raise misfit("linger_seconds", self.linger_seconds, allowed)
+        return self
 
     @classmethod
     def env_prefix(cls) -> str:

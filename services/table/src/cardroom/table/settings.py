@@ -41,7 +41,7 @@ class TableSettings(ServiceSettings):
     commit_group_max: int = Field(default=128, ge=1, le=1000, description="Most commands committed together.")
     streams_max: int = Field(default=10_000, ge=1, description="Most player streams of this process.")
     streams_per_player_max: int = Field(default=4, ge=1, description="Most streams of one player at one table.")
-    heartbeat_seconds: float = Field(default=5.0, gt=0, le=60, description="Silence after which a stream beats.")
+    heartbeat_seconds: float = Field(default=5.0, gt=0, le=10, description="Silence after which a stream beats.")
     reconnect_seconds: float = Field(
         default=0.5,
         ge=0,
