@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pty
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -27,7 +28,8 @@ async def table_name(stack: Stack) -> AsyncIterator[str]:
 
 
 async def plays_a_hand(person: Person) -> None:
-    while "wins" not in await person.hears("Your turn", "wins"):
+    while "wins" not in (line := await person.hears("Your turn", "wins")):
+        assert re.search(r" · \d+ s \(\+\d+ s bank\)$", line.strip()), f"9.1: the time left is told: {line}"
         person.types("c")
 
 
@@ -76,7 +78,7 @@ async def test_what_is_refused_is_answered_with_a_sentence(
 
 
 async def test_on_a_terminal_it_draws_the_table(
-    stack: Stack, table_name: str, tmp_path: Path, request: pytest.FixtureRequest
+    stack: Stack, start_person: StartPerson, table_name: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     ours, theirs = pty.openpty()
     request.addfinalizer(lambda: os.close(ours))
@@ -85,17 +87,28 @@ async def test_on_a_terminal_it_draws_the_table(
     env = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "30"}
     async with running(*command, *options, stdin=theirs, stdout=theirs, stderr=theirs, env=env) as process:
         os.close(theirs)
-        await until_drawn(ours, "Ann (you)", "Waiting for more players.")
+        await until_drawn(ours, r"Ann \(you\)", "Waiting for more players.")
         os.write(ours, b"?\n")
         await until_drawn(ours, "all-in")
+        bo = await start_person(tmp_path / "bo", "--name", "Bo", "--table", table_name, "--buy-in", "1000")
+        await bo.hears("You sit on seat")
+        # 9.1: everyone sees the actor's time run. Nobody acts here.
+        time_left = r"\D(\d+) s \(\+30 s bank\)"
+        first = int((await until_drawn(ours, time_left))[1])
+        while int((await until_drawn(ours, time_left))[1]) >= first:
+            pass
         os.write(ours, b"q\n")
-        await until_drawn(ours, "You have left the table with 1,000")
+        await until_drawn(ours, "You have left the table with")
         assert await asyncio.wait_for(process.wait(), LINE_SECONDS) == 0
 
 
-async def until_drawn(terminal: int, *parts: str) -> None:
-    """Reads the screen until all parts were drawn on it."""
+async def until_drawn(terminal: int, *patterns: str) -> re.Match[str]:
+    """Reads the screen until all patterns were drawn on it; returns where the last one is."""
     drawn = ""
+    found: list[re.Match[str] | None] = [None]
     async with asyncio.timeout(LINE_SECONDS):
-        while not all(part in drawn for part in parts):
+        while not all(found := [re.search(pattern, drawn) for pattern in patterns]):
             drawn += (await asyncio.to_thread(os.read, terminal, 65536)).decode(errors="replace")
+    last = found[-1]
+    assert last is not None
+    return last

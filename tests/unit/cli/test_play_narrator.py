@@ -104,3 +104,13 @@ def test_who_is_sat_out_is_told_why() -> None:
         "Bo sits out: the connection was lost.",
         "Bo sits out: no chips left.",
     ]
+
+
+def test_9_1_when_a_time_bank_begins_to_run_it_is_told_how_much_is_in_it() -> None:
+    token, next_token = pb.TurnToken(hand_number=3, action_number=4), pb.TurnToken(hand_number=3, action_number=5)
+    view = pb.PublicView(seats=VIEW.seats)
+    view.hand.turn.CopyFrom(pb.TurnView(token=token, seat=2, time_bank_left_ms=25_000))
+    started = {"time_bank_started": pb.TimeBankStarted(token=token, seat=2)}
+    assert told(Narrator(), started, view=view) == ["Bo's time bank runs: 25 s are left."]
+    view.hand.turn.token.CopyFrom(next_token)
+    assert told(Narrator(), started, view=view) == ["Bo's time bank runs."]

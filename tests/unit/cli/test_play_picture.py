@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.console import Console
 
-from cardroom.cli.play.picture import Situation, picture, standing, summary, waiting
+from cardroom.cli.play.picture import Prompt, Situation, picture, standing, summary, waiting
 from cardroom.contracts.table.v1 import view_pb2 as pb
 
 
@@ -133,3 +133,24 @@ def test_all_in_is_not_out_of_chips() -> None:
     view = table()
     view.seats[0].stack = 0
     assert standing(view, "me") == ""
+
+
+def test_9_1_lines_of_text_tell_the_time_left_when_the_turn_comes_and_do_not_tick() -> None:
+    prompt, view = Prompt(), table()
+    line = prompt.line(Situation(view, "AhKh", "me", 1_000.0), is_asked=True)
+    assert line == "Your cards: A♥ K♥. Your turn: f fold · c call 30 · 12 s (+0 s bank)"
+    assert prompt.line(Situation(view, "AhKh", "me", 1_009.0), is_asked=True) == line
+    assert prompt.line(Situation(view, "AhKh", "me", 1_009.5), is_asked=False) == "", "it is answered"
+
+
+def test_9_6_a_turn_that_begins_anew_is_told_anew() -> None:
+    prompt, view = Prompt(), table()
+    prompt.line(Situation(view, "AhKh", "me", 1_000.0), is_asked=True)
+    view.hand.turn.base_deadline.FromSeconds(1_030)
+    assert prompt.line(Situation(view, "AhKh", "me", 1_010.0), is_asked=True).endswith("20 s (+0 s bank)")
+
+
+def test_without_a_connection_no_line_offers_what_cannot_be_done_and_afterwards_it_is_told_again() -> None:
+    prompt, view = Prompt(), table()
+    assert prompt.line(Situation(view, "AhKh", "me", 1_000.0, is_connected=False), is_asked=True) == ""
+    assert prompt.line(Situation(view, "AhKh", "me", 1_002.0), is_asked=True).endswith("10 s (+0 s bank)")

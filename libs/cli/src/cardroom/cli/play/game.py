@@ -13,7 +13,7 @@ from cardroom.cli.play.clock import seconds
 from cardroom.cli.play.commands import HELP, Misunderstood, MoreChips, Move, Wish, understand
 from cardroom.cli.play.guest_file import GuestFile
 from cardroom.cli.play.narrator import Narrator, pretty
-from cardroom.cli.play.picture import Situation, picture, summary
+from cardroom.cli.play.picture import Prompt, Situation, picture
 from cardroom.cli.play.terminal import EndOfInputError, Terminal
 from cardroom.client import CardroomError, Client, PlayerClient, TableSession, UnauthenticatedError, Update
 from cardroom.contracts.lobby.v1.lobby_pb2 import TOP_UP_STATE_WAITING
@@ -33,6 +33,7 @@ class Game:
         self._choices = choices
         self._terminal = terminal
         self._narrator = Narrator()
+        self._prompt = Prompt()
         self._clock_ahead = 0.0
         self._heard_at = 0.0
         self._is_lost = False
@@ -134,9 +135,7 @@ class Game:
         def draw(typed: str, log: list[str]) -> RenderableType:
             return picture(situation(), typed, log)
 
-        # Lines of text tell only what the player must know, and not every second of it.
-        prompt = summary(situation()).rpartition(" · ")[0] if table.turn is not None else ""
-        self._terminal.show(draw, prompt)
+        self._terminal.show(draw, self._prompt.line(situation(), is_asked=table.turn is not None))
 
     def _set_clock(self, update: Update) -> None:
         """The server's clock may differ from ours: a turn that has just begun tells by how much."""

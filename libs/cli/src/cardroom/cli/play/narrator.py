@@ -48,10 +48,12 @@ class Narrator:
         """Knows nobody yet."""
         self._names: dict[int, str] = {}
         self._has_wager = False
+        self._turn = pb.TurnView()
 
     def lines(self, view: pb.PublicView, update: Update) -> list[str]:
         """Sentences for an update; `view` is the one after it."""
         self._names.update({seat.seat: seat.display_name for seat in view.seats})
+        self._turn = view.hand.turn
         if update.is_snapshot:
             self._has_wager = any(player.street_total for player in view.hand.players)
         return [line for event in update.events for line in self._tell(event)]
@@ -106,7 +108,11 @@ class Narrator:
             why = _REASONS.get(changed.reason, "")
             yield f"{self._name(changed.seat)} {_STATUSES.get(changed.status, 'is away')}{why}."
         elif kind == "time_bank_started":
-            yield f"{self._name(event.time_bank_started.seat)}'s time bank runs."
+            yield self._bank(event.time_bank_started)
+
+    def _bank(self, started: pb.TimeBankStarted) -> str:
+        left = f": {self._turn.time_bank_left_ms / 1000:.0f} s are left" if self._turn.token == started.token else ""
+        return f"{self._name(started.seat)}'s time bank runs{left}."
 
     def _action(self, taken: pb.ActionTaken) -> str:
         name = self._name(taken.seat)

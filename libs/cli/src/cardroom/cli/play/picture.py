@@ -10,7 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from cardroom.cli.play.clock import TimeLeft, time_left
+from cardroom.cli.play.clock import TimeLeft, seconds, time_left
 from cardroom.cli.play.commands import offer
 from cardroom.cli.play.narrator import STREETS, pretty
 from cardroom.client.view import hand_player, pot_total, seat_of_player
@@ -61,6 +61,26 @@ def summary(now: Situation) -> str:
         name = f"seat {turn.seat}" if actor is None else actor.display_name
         return f"{mine}{name} is to act: {_time_of_turn(now)}"
     return f"{mine}Your turn: {offer(turn.legal)} · {_time_of_turn(now)}"
+
+
+class Prompt:
+    """The player's turn as one line of text, with the time that it had left when it came: lines do not tick."""
+
+    def __init__(self) -> None:
+        """Nothing told yet."""
+        self._told: tuple[int, int, float] | None = None
+        self._line = ""
+
+    def line(self, now: Situation, *, is_asked: bool) -> str:
+        """The same line while the turn waits for an answer (`is_asked`); a turn that begins anew is told anew."""
+        if not is_asked or not now.is_connected:
+            self._told = None
+            return ""
+        turn = now.view.hand.turn
+        asked = (turn.token.hand_number, turn.token.action_number, seconds(turn.base_deadline))
+        if asked != self._told:
+            self._told, self._line = asked, summary(now)
+        return self._line
 
 
 def _time_of_turn(now: Situation) -> TimeLeft:
