@@ -103,6 +103,9 @@ def test_a_demo_of_so_many_hands_ends_by_itself_and_its_books_hold() -> None:
         folder, pids, used = demo.folder, demo.pids, demo.ports
         assert all(ports.listens(port) for port in used)
         assert demo.ends(_PLAY_SECONDS) == 0, demo.text
+        assert re.search(
+            r"^✓ with players at the tables the audit holds \([1-9]\d* escrows checked\)$", demo.text, re.M
+        )
         assert "✓ the audit holds" in demo.text
         _assert_nothing_is_left(folder, pids, used)
 

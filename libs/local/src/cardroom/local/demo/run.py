@@ -78,12 +78,13 @@ async def _play(stack: Stack, options: DemoOptions, console: Console, progress: 
                 await _count(house, totals, screen, options.hands)
             if options.hands is None:
                 return 0
+            held = await books.audit_at_the_tables(client, operator, progress)
             with progress.step("the bots leave their tables"):
                 await house.send_home()
         finally:
             await house.stop()
         holds = await books.audit(client, operator, progress)
-    return 0 if holds else 1
+    return 0 if held and holds else 1
 
 
 def _screen(console: Console, about: list[str]) -> Screen:
