@@ -97,6 +97,8 @@ async def test_on_a_terminal_it_draws_the_table(
         first = int((await until_drawn(ours, time_left))[1])
         while int((await until_drawn(ours, time_left))[1]) >= first:
             pass
+        # Both leave, whoever is to act: the hand would wait for the other one.
+        bo.types("q")
         os.write(ours, b"q\n")
         await until_drawn(ours, "You have left the table with")
         assert await asyncio.wait_for(process.wait(), LINE_SECONDS) == 0
