@@ -13,7 +13,7 @@ from cardroom.contracts.table.v1 import view_pb2 as pb
 from cardroom.local import Stack, StackOptions
 from tests.bench._measures import percentile
 from tests.faults.owners import assert_log_is_sound, fetch, owner_of, shard_of
-from tests.party import QUICK, Party, assert_books_hold, party
+from tests.party import QUICK, Party, assert_books_hold, eventually, party
 
 TABLES = 24
 # The goal is under a second; a machine with other things to do must not fail the test.
@@ -24,6 +24,7 @@ select version, epoch, occurred_at_ms - lag(occurred_at_ms) over (order by versi
        epoch <> lag(epoch) over (order by version) as is_first
   from table_log where table_id = $1 order by version
 """
+SHARES = "select owner, array_agg(shard order by shard) as shards from leases where owner is not null group by owner"
 TIMER = "select kind, fire_at_ms from timers where table_id = $1"
 
 
@@ -47,6 +48,7 @@ async def many_tables(stack: Stack) -> AsyncIterator[list[Party]]:
 async def test_a_stopped_replica_hands_its_shards_over_between_two_actions_and_no_player_sees_an_error(
     stack: Stack,
 ) -> None:
+    await eventually("the replicas have shared the shards", lambda: shards_rest(stack))
     async with many_tables(stack) as tables:
         held = tables[0]
         owner = await owner_of(stack, held.table.table_id)
@@ -71,6 +73,13 @@ async def test_a_stopped_replica_hands_its_shards_over_between_two_actions_and_n
         await asyncio.gather(*(at.leave() for at in tables))
     await stack.repair()
     await assert_books_hold(stack)
+
+
+async def shards_rest(stack: Stack) -> bool:
+    """Whether both replicas have their share, so that no table moves but for the stop."""
+    before = await fetch(stack, "table", SHARES)
+    await asyncio.sleep(0.5)
+    return len(before) == 2 and before == await fetch(stack, "table", SHARES)
 
 
 def turn_of(at: Party) -> pb.TurnView:
